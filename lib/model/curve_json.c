@@ -353,6 +353,10 @@ static void read_head(struct json_reader *reader, const json_t *root, struct cur
 	curve->metric = copy_text(reader, json_need_string(reader, root, "", "metric"));
 	curve->unit = copy_text(reader, json_may_string(reader, root, "", "unit", ""));
 	curve->note = copy_text(reader, json_may_string(reader, root, "", "note", ""));
+	text = json_may_string(reader, root, "", "origin", "measured");
+	curve->predicted = text && strcmp(text, "predicted") == 0;
+	if (text && !curve->predicted && strcmp(text, "measured") != 0)
+		json_fail(reader, "", "origin", "'%s': expected measured or predicted", text);
 	text = json_need_string(reader, root, "", "better");
 	if (reader->failed)
 		return;
@@ -442,6 +446,8 @@ static json_t *curve_json(const struct curve *curve)
 				 sweep_better_name(curve->better), "x", "added_rtt_us");
 	const double domain[2] = {curve->domain_low_us, curve->domain_high_us};
 
+	if (curve->predicted)
+		json_object_set_new(root, "origin", json_string("predicted"));
 	json_object_set_new(root, "baseline", baseline_json(curve));
 	json_object_set_new(root, "baseline_rtt_us", json_number_or_null(curve->baseline_rtt_us));
 	json_object_set_new(root, "disturbed_runs", json_integer(curve->disturbed_runs));

@@ -14,7 +14,7 @@
 #include <base/file.h>
 #include <base/number.h>
 
-enum { FIELDS_MAXIMUM = 24, REQUEST_BYTES = 8, WAITS_MAXIMUM = 1 << 20 };
+enum { FIELDS_MAXIMUM = 24, WAITS_MAXIMUM = 1 << 20 };
 
 /*
  * arguments: a letter each. n: count, t: type, p: other rank, r: root, g: tag, c: communicator, q: request, Q: the
@@ -134,18 +134,6 @@ static int parse_communicator(const struct reader *reader, char *text, uint64_t 
 	return code;
 }
 
-/* Adds an MPI_WAIT for each of `count` requests, which are in an array. */
-static int add_waits(const struct reader *reader, struct mpi_call call, int64_t count, int64_t first)
-{
-	for (int64_t i = 0; i < count; i++) {
-		call.request = (uint64_t)(first + i * REQUEST_BYTES);
-		call.inner = i > 0;
-		if (!add_call(reader->rank, call))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 /* Reads one argument into the call. */
 static int parse_argument(const struct reader *reader, char letter, char *text, struct mpi_call *call, int64_t *count)
 {
@@ -205,6 +193,7 @@ static int add_halves(const struct reader *reader, struct mpi_call send, struct 
 
 		call.inner = i > 0;
 		call.kind = i < 2 ? call.kind : MPI_WAIT;
+		call.count = 1;
 		if (!add_call(reader->rank, call))
 			return -ENOMEM;
 	}
@@ -238,8 +227,7 @@ static int read_modelled(const struct reader *reader, const struct form *form, c
 		return fail(reader, "end", "a time after the begin", fields[count - 1]);
 	if (two)
 		return add_halves(reader, first, call);
-	if (strchr(form->arguments, 'Q'))
-		return add_waits(reader, call, items, (int64_t)call.request);
+	call.count = strchr(form->arguments, 'Q') ? (uint32_t)items : 1;
 	return add_call(reader->rank, call) ? 0 : -ENOMEM;
 }
 

@@ -27,7 +27,8 @@ struct pending {
 };
 
 struct rank_state {
-	size_t at;
+	size_t at;     /* call */
+	uint32_t part; /* request of an MPI_WAIT */
 	uint32_t node;
 	double clock_us;
 	bool begun;       /* the call's first part is done */
@@ -269,16 +270,17 @@ static int begin(struct builder *builder, uint32_t rank, const struct mpi_call *
 {
 	struct rank_state *state = &builder->ranks[rank];
 	double us = call->begin_us - state->clock_us;
+	bool is_first = !call->inner && state->part == 0;
 	int code;
 
-	if (!call->inner && us < -1)
+	if (is_first && us < -1)
 		return fail(builder, rank, "begins before the end of the call before it: the clock went back");
-	if (!call->inner && us > 0)
+	if (is_first && us > 0)
 		state->node = execution_after(builder->graph, rank, state->node, us * 1000);
 	if (!state->node)
 		return -ENOMEM;
 	if (call->kind == MPI_WAIT)
-		return begin_wait(state, call->request);
+		return call->count ? begin_wait(state, call->request + (uint64_t)state->part * MPI_REQUEST_BYTES) : 0;
 	code = call->kind < MPI_WAIT ? begin_message(builder, rank, call) : begin_collective(builder, rank, call);
 	if (code < 0 || call->request == MPI_NO_REQUEST)
 		return code < 0 ? code : 1;
@@ -303,7 +305,7 @@ static int advance(struct builder *builder, uint32_t rank)
 	struct rank_state *state = &builder->ranks[rank];
 	const struct mpi_rank *list = &builder->run->ranks[rank];
 
-	for (; state->at < list->count; state->at++) {
+	while (state->at < list->count) {
 		const struct mpi_call *call = &list->calls[state->at];
 		int code = state->begun ? 1 : begin(builder, rank, call);
 		uint32_t ready;
@@ -317,7 +319,13 @@ static int advance(struct builder *builder, uint32_t rank)
 		if (state->begun)
 			state->node = receive(builder, rank, ready);
 		state->begun = false;
-		state->clock_us = call->end_us;
+		if (call->kind == MPI_WAIT && state->part + 1 < call->count) {
+			state->part++;
+		} else {
+			state->part = 0;
+			state->clock_us = call->end_us;
+			state->at++;
+		}
 		if (!state->node)
 			return -ENOMEM;
 	}

@@ -17,6 +17,7 @@ struct transfer {
 	uint32_t from, to; /* relative to the root */
 	uint64_t bytes;
 	uint32_t sent; /* node */
+	struct message_ends ends;
 };
 
 struct round {
@@ -45,33 +46,43 @@ static uint32_t after_overhead(const struct round *round, uint32_t rank, uint32_
 	return execution_after(round->graph, rank, from, round->model->overhead_ns);
 }
 
-static int receive(struct round *round, const struct transfer *transfer)
+static int send(struct round *round, struct transfer *transfer)
+{
+	uint32_t rank = absolute(round, transfer->from);
+
+	transfer->sent = round->moments[rank] = after_overhead(round, rank, round->moments[rank]);
+	return transfer->sent ? 0 : -ENOMEM;
+}
+
+/* The receives of a round are posted at once: no one's wait for its own send holds up what it receives. */
+static int carry(struct round *round, struct transfer *transfer)
 {
 	struct envelope envelope = {.from = absolute(round, transfer->from), .to = absolute(round, transfer->to)};
-	uint32_t *sender = &round->moments[envelope.from], *receiver = &round->moments[envelope.to];
-	struct message_ends ends;
 
-	if (message_transfer(round->graph, round->model, &envelope, transfer->bytes, transfer->sent, *receiver, &ends) <
-	    0)
-		return -ENOMEM;
-	*receiver = after_overhead(round, envelope.to, ends.arrived);
-	if (ends.sender_done != transfer->sent)
-		*sender = execution_last(round->graph, envelope.from, (uint32_t[]){*sender, ends.sender_done}, 2);
+	return message_transfer(round->graph, round->model, &envelope, transfer->bytes, transfer->sent,
+				round->moments[envelope.to], &transfer->ends);
+}
+
+static int end(struct round *round, struct transfer *transfer)
+{
+	uint32_t from = absolute(round, transfer->from), to = absolute(round, transfer->to);
+	uint32_t *sender = &round->moments[from], *receiver = &round->moments[to];
+
+	*receiver = execution_last(round->graph, to, (uint32_t[]){*receiver, transfer->ends.arrived}, 2);
+	*receiver = after_overhead(round, to, *receiver);
+	if (transfer->ends.sender_done != transfer->sent)
+		*sender = execution_last(round->graph, from, (uint32_t[]){*sender, transfer->ends.sender_done}, 2);
 	return *receiver && *sender ? 0 : -ENOMEM;
 }
 
 /* Makes the planned messages, and begins a new round. */
 static void finish(struct round *round)
 {
-	for (size_t i = 0; i < round->count && round->code == 0; i++) {
-		struct transfer *transfer = &round->transfers[i];
-		uint32_t rank = absolute(round, transfer->from);
+	static int (*const steps[])(struct round *, struct transfer *) = {send, carry, end};
 
-		transfer->sent = round->moments[rank] = after_overhead(round, rank, round->moments[rank]);
-		round->code = transfer->sent ? 0 : -ENOMEM;
-	}
-	for (size_t i = 0; i < round->count && round->code == 0; i++)
-		round->code = receive(round, &round->transfers[i]);
+	for (int step = 0; step < 3; step++)
+		for (size_t i = 0; i < round->count && round->code == 0; i++)
+			round->code = steps[step](round, &round->transfers[i]);
 	round->count = 0;
 }
 

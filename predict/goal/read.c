@@ -184,11 +184,11 @@ static int add_label(struct reader *reader, const char *name)
 	struct label *labels = array_grow(reader->labels, reader->label_count, &reader->label_capacity, sizeof *labels);
 	char *names;
 
-	if (find_label(reader, name) != UINT32_MAX)
-		return fail(reader, "label", "'%.40s' is defined twice in rank %u", name, reader->rank);
 	if (!labels)
 		return -ENOMEM;
 	reader->labels = labels;
+	if (find_label(reader, name) != UINT32_MAX)
+		return fail(reader, "label", "'%.40s' is defined twice in rank %u", name, reader->rank);
 	names = array_reserve(reader->names, reader->names_bytes + bytes, &reader->names_capacity, 1);
 	if (!names)
 		return -ENOMEM;
@@ -280,17 +280,18 @@ static int read_requirement(struct reader *reader, const char *name, bool start)
 	uint32_t operation = find_label(reader, name), on;
 	struct requirement *all = array_grow(schedule->requirements, schedule->requirement_count,
 					     &schedule->requirement_capacity, sizeof *all);
-	int code = need_word(reader, "a label");
+	int code = all ? need_word(reader, "a label") : -ENOMEM;
 
+	if (all)
+		schedule->requirements = all;
 	if (code < 0)
 		return code;
 	on = find_label(reader, reader->word);
 	if (operation == UINT32_MAX || on == UINT32_MAX)
 		return fail(reader, "requires", "label '%.40s' is not defined before this line in rank %u",
 			    operation == UINT32_MAX ? name : reader->word, reader->rank);
-	if (!all || schedule->requirement_count >= UINT32_MAX - 1)
+	if (schedule->requirement_count >= UINT32_MAX - 1)
 		return -ENOMEM;
-	schedule->requirements = all;
 	all[schedule->requirement_count++] = (struct requirement){
 		.operation = operation,
 		.next = schedule->operations[on].dependents,

@@ -68,6 +68,7 @@ struct curve_goodness {
 struct curve {
 	char *application, *metric, *unit;
 	enum sweep_better better; /* of the metric before it was normalised */
+	bool predicted;           /* computed from a recorded run (nomora predict), not measured */
 	double baseline_value, baseline_deviation;
 	double baseline_rtt_us; /* of the testbed without added delay; NAN = not known */
 	long disturbed_runs;    /* number of runs in the fit that failed a check of the sweep */

@@ -30,7 +30,7 @@ enum mpi_kind {
 };
 enum { MPI_KINDS = MPI_SCAN + 1 };
 
-enum { MPI_NO_REQUEST = 0 };
+enum { MPI_NO_REQUEST = 0, MPI_REQUEST_BYTES = 8 };
 
 struct mpi_call {
 	double begin_us, end_us;
@@ -39,8 +39,9 @@ struct mpi_call {
 	uint64_t communicator;
 	int32_t peer, tag; /* peer: the other rank, or the root */
 	uint32_t line;
+	uint32_t count; /* of MPI_WAIT: requests, which are MPI_REQUEST_BYTES apart */
 	uint8_t kind;
-	bool inner; /* a further part of the call before it, as of MPI_Sendrecv and MPI_Waitall: no computation between
+	bool inner; /* a further part of the call before it, as of MPI_Sendrecv: no computation between
 		     */
 };
 

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora predict: the curve of an application from one recorded run, without an injector. */
+#include <errno.h>
+#include <stdio.h>
+
+#include <base/file.h>
+#include <base/json.h>
+#include <predict/prediction/prediction.h>
+
+#include "commands.h"
+
+struct predict_options {
+	double latency_us, overhead_us, gap_ns, longest_us;
+	int64_t eager_bytes;
+	int format;
+	const char *name, *curve, *job;
+	bool json;
+};
+
+static const char *const formats[] = {"auto", "goal", "allprof", NULL};
+
+static const char teach[] =
+	"The run time at every latency is the longest path of the run's execution graph: what the ranks compute, and\n"
+	"the messages between them. It is found exactly, with all its straight pieces.\n"
+	"\n"
+	"FILE is one schedule in GOAL, or the traces of liballprof (LogGOPSim's recorder), one a rank, in their "
+	"order.\n"
+	"\n"
+	"  $ nomora predict --latency 3 --overhead 1 --gap 0.8 --name sweep3d -o curves/sweep3d.json rank-*.txt\n"
+	"  $ nomora predict --latency 3 --job jobs.jsonl --name ring ring.goal\n"
+	"\n"
+	"Latency, overhead and gap are those of the recorded run: half of the round trip of a short message between\n"
+	"two hosts (nomora probe measures it), the CPU's time for a message, and 1/bandwidth.\n"
+	"Exit status: 0 done, 1 bad file, 2 usage.\n";
+
+static const struct option_row rows[] = {
+	OPTION_HEADING("The recorded run"),
+	OPTION_CHOICE(struct predict_options, format, "format", 0, "NAME", formats, "format of the files"),
+	OPTION_DOUBLE(struct predict_options, latency_us, "latency", 'L', "US", 0, 1e6,
+		      "one-way latency of the recorded run's network"),
+	OPTION_DOUBLE(struct predict_options, overhead_us, "overhead", 0, "US", 0, 1e6,
+		      "time of the CPU for each message, at each end"),
+	OPTION_DOUBLE(struct predict_options, gap_ns, "gap", 'G', "NS", 0, 1e6, "time of each byte after the first"),
+	OPTION_INTEGER(struct predict_options, eager_bytes, "eager", 0, "BYTES", 0, 1e15,
+		       "longest message that is sent before the receiver asks for it"),
+	OPTION_HEADING("The answer"),
+	OPTION_DOUBLE(struct predict_options, longest_us, "longest", 0, "US", 10, 1e6, "largest added round trip"),
+	OPTION_STRING(struct predict_options, name, "name", 'n', "NAME", "name of the application"),
+	OPTION_STRING(struct predict_options, curve, "output", 'o', "CURVE.json", "write the curve"),
+	OPTION_STRING(struct predict_options, job, "job", 0, "JOBS.jsonl",
+		      "write a job with the messages on the longest path as its graph, for nomora place"),
+	OPTION_FLAG(struct predict_options, json, "json", 0, "print the answer as JSON, nomora.predict/1"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.command = "nomora predict",
+	.operands = "FILE...",
+	.summary = "Predict an application's curve from one recorded run, without an injector.",
+	.teach = teach,
+	.rows = rows,
+	.operands_minimum = 1,
+	.operands_maximum = -1,
+};
+
+static int write_curve(const struct prediction *prediction, const char *path, struct error *err)
+{
+	struct curve *curve = prediction_curve(prediction, err);
+	int code = curve ? curve_save(curve, path, err) : -ENOMEM;
+
+	curve_destroy(curve);
+	return code;
+}
+
+/* A job is one line. */
+static int write_job(const struct prediction *prediction, const char *path, struct error *err)
+{
+	struct file_writer *writer = file_writer_open(path, err);
+
+	if (!writer)
+		return -errno;
+	if (!json_print_member(file_writer_stream(writer), "", prediction_job_json(prediction)) ||
+	    fputc('\n', file_writer_stream(writer)) == EOF) {
+		file_writer_discard(writer);
+		return error_set(err, ENOMEM, "%s: out of memory, or the file cannot be written", path);
+	}
+	return file_writer_commit(writer, err);
+}
+
+static int predict(void *context, const struct option_operands *operands, struct error *err)
+{
+	const struct predict_options *options = context;
+	struct prediction_settings settings = {
+		.paths = operands->items,
+		.path_count = (uint32_t)operands->count,
+		.format = (enum prediction_format)options->format,
+		.model = {options->latency_us * 1000, options->overhead_us * 1000, options->gap_ns,
+			  (uint64_t)options->eager_bytes},
+		.longest_us = options->longest_us,
+		.application = options->name,
+	};
+	struct prediction prediction;
+	int code = prediction_make(&settings, &prediction, err);
+
+	if (code == 0 && options->curve)
+		code = write_curve(&prediction, options->curve, err);
+	if (code == 0 && options->job)
+		code = write_job(&prediction, options->job, err);
+	if (code == 0 && options->json)
+		code = json_write_file_new("-", prediction_json(&prediction), err);
+	else if (code == 0)
+		prediction_print(&prediction, stdout);
+	prediction_free(&prediction);
+	return code == 0 ? command_flush(err) : code;
+}
+
+int command_predict(int argc, char **argv)
+{
+	struct predict_options options = {
+		.latency_us = 5,
+		.overhead_us = 1,
+		.gap_ns = 0.8,
+		.eager_bytes = 65536,
+		.longest_us = 2000,
+		.name = "application",
+	};
+
+	return command_run(&usage, argc, argv, &options, predict);
+}

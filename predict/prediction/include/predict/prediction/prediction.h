@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The work of `nomora predict`: reads a recorded run, computes its run time at every latency, and gives the answer as
+ * text, JSON, a curve and a line of jobs.jsonl. One thread.
+ */
+#ifndef PREDICT_PREDICTION_H
+#define PREDICT_PREDICTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include <base/error.h>
+#include <model/curve.h>
+#include <predict/calls/calls.h>
+#include <predict/graph/runtime.h>
+
+enum prediction_format { PREDICTION_AUTO, PREDICTION_GOAL, PREDICTION_ALLPROF };
+
+struct prediction_settings {
+	char *const *paths; /* one schedule in GOAL, or one trace a rank */
+	uint32_t path_count;
+	enum prediction_format format;
+	struct loggps model; /* its latency is that of the recorded run */
+	double longest_us;   /* the largest added round trip */
+	const char *application;
+};
+
+struct prediction {
+	struct prediction_settings settings;
+	uint32_t ranks;
+	size_t nodes;
+	uint64_t calls[MPI_KINDS]; /* of MPI traces */
+	uint64_t messages;         /* of GOAL */
+	struct mpi_other *others;  /* calls that are not modelled */
+	size_t other_count;
+	double recorded_s; /* NAN = not known: GOAL */
+	struct runtime runtime;
+	struct runtime_pair *pairs; /* at the latency of the recorded run */
+	size_t pair_count;
+};
+
+/* Fills an uninitialised prediction. Returns 0, or -errno with err set. prediction_free() is legal after both. */
+int prediction_make(const struct prediction_settings *settings, struct prediction *prediction, struct error *err);
+void prediction_free(struct prediction *prediction);
+
+/* Run time in s, and performance, at an added round trip of 0 to longest_us. */
+double prediction_run_time_s(const struct prediction *prediction, double added_us);
+double prediction_performance(const struct prediction *prediction, double added_us);
+
+void prediction_print(const struct prediction *prediction, FILE *out);
+json_t *prediction_json(const struct prediction *prediction); /* nomora.predict/1; NULL: out of memory */
+/* The job of a file jobs.jsonl, with the messages on the longest path as its graph; NULL: out of memory. */
+json_t *prediction_job_json(const struct prediction *prediction);
+struct curve *prediction_curve(const struct prediction *prediction, struct error *err); /* NULL with err set */
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The forms of the answer. */
+#include <predict/prediction/prediction.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/json.h>
+#include <base/number.h>
+
+static const double tolerances[] = {1.01, 1.02, 1.05};
+enum { TOLERANCES = 3, PAIRS_PRINTED = 8 };
+
+/* The added round trip of a latency, us. */
+static double added_us(const struct prediction *prediction, double latency_ns)
+{
+	return (latency_ns - prediction->settings.model.latency_ns) / 1000 * 2;
+}
+
+static double tolerance_us(const struct prediction *prediction, double times, bool *beyond)
+{
+	return added_us(prediction, runtime_tolerance(&prediction->runtime, times, beyond));
+}
+
+/* Messages on the longest path at an added round trip: the slope there. */
+static double messages_at(const struct prediction *prediction, double us)
+{
+	const struct runtime *runtime = &prediction->runtime;
+	size_t i = 0;
+
+	while (i + 1 < runtime->count && added_us(prediction, runtime->pieces[i + 1].from_ns) <= us)
+		i++;
+	return runtime->pieces[i].messages;
+}
+
+static void print_others(const struct prediction *prediction, FILE *out)
+{
+	if (prediction->other_count == 0)
+		return;
+	fputs("Not modelled, so that their time counts as computation:", out);
+	for (size_t i = 0; i < prediction->other_count; i++)
+		fprintf(out, "%s %s (%" PRIu64 " call%s, %.3g s in all ranks)", i ? "," : "",
+			prediction->others[i].name, prediction->others[i].calls, number_s(prediction->others[i].calls),
+			prediction->others[i].us / 1e6);
+	fputs("\n", out);
+}
+
+static void print_head(const struct prediction *prediction, FILE *out)
+{
+	const struct loggps *model = &prediction->settings.model;
+
+	fprintf(out, "%s: %u rank%s, an execution graph of %zu nodes\n", prediction->settings.application,
+		prediction->ranks, number_s(prediction->ranks), prediction->nodes);
+	fprintf(out, "LogGPS: L %g us, o %g us, G %g ns a byte, rendezvous above %" PRIu64 " bytes\n",
+		model->latency_ns / 1000, model->overhead_ns / 1000, model->gap_ns, model->eager_bytes);
+	if (isfinite(prediction->recorded_s))
+		fprintf(out, "Run time %.6g s; recorded were %.6g s\n", prediction_run_time_s(prediction, 0),
+			prediction->recorded_s);
+	print_others(prediction, out);
+}
+
+/* 0, then 1, 2 and 5 times the powers of ten, then the end. */
+static void print_table(const struct prediction *prediction, FILE *out)
+{
+	double end_us = prediction->settings.longest_us, us = 0, step = 1;
+
+	fputs("\nadded round trip    run time  performance  messages on the longest path\n", out);
+	for (int i = 0;; i++) {
+		fprintf(out, "%13.6g us %9.6g s %12.4f %29.0f\n", us, prediction_run_time_s(prediction, us),
+			prediction_performance(prediction, us), messages_at(prediction, us));
+		if (us >= end_us)
+			break;
+		us = step * (i % 3 == 0 ? 1 : i % 3 == 1 ? 2 : 5);
+		step *= i % 3 == 2 ? 10 : 1;
+		us = us > end_us ? end_us : us;
+	}
+}
+
+static int compare_messages(const void *a, const void *b)
+{
+	const struct runtime_pair *p = a, *q = b;
+
+	return p->messages > q->messages ? -1 : p->messages < q->messages;
+}
+
+static void print_pairs(const struct prediction *prediction, FILE *out)
+{
+	size_t bytes = prediction->pair_count * sizeof *prediction->pairs;
+	struct runtime_pair *pairs = malloc(bytes ? bytes : 1);
+
+	if (!pairs || prediction->pair_count == 0) {
+		free(pairs);
+		return;
+	}
+	memcpy(pairs, prediction->pairs, bytes);
+	qsort(pairs, prediction->pair_count, sizeof *pairs, compare_messages);
+	fputs("Messages on the longest path, most first:", out);
+	for (size_t i = 0; i < prediction->pair_count && i < PAIRS_PRINTED; i++)
+		fprintf(out, "%s %u to %u: %" PRIu64, i ? "," : "", pairs[i].from, pairs[i].to, pairs[i].messages);
+	if (prediction->pair_count > PAIRS_PRINTED)
+		fprintf(out, ", and %zu more pairs", prediction->pair_count - PAIRS_PRINTED);
+	fputs("\n", out);
+	free(pairs);
+}
+
+void prediction_print(const struct prediction *prediction, FILE *out)
+{
+	print_head(prediction, out);
+	print_table(prediction, out);
+	fputs("\nTolerates", out);
+	for (int i = 0; i < TOLERANCES; i++) {
+		bool beyond;
+		double us = tolerance_us(prediction, tolerances[i], &beyond);
+
+		fprintf(out, "%s %s%.6g us for %.0f %%", i ? "," : "", beyond ? "over " : "", us,
+			(tolerances[i] - 1) * 100);
+	}
+	fputs(" more run time\n", out);
+	print_pairs(prediction, out);
+}
+
+static json_t *pieces_json(const struct prediction *prediction)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < prediction->runtime.count; i++) {
+		const struct runtime_piece *piece = &prediction->runtime.pieces[i];
+		double us = added_us(prediction, piece->from_ns);
+
+		json_array_append_new(array, json_pack("{s:f, s:f, s:I}", "added_rtt_us", us, "run_time_s",
+						       prediction_run_time_s(prediction, us), "messages",
+						       (json_int_t)piece->messages));
+	}
+	return array;
+}
+
+static json_t *tolerances_json(const struct prediction *prediction)
+{
+	json_t *array = json_array();
+
+	for (int i = 0; i < TOLERANCES; i++) {
+		bool beyond;
+		double us = tolerance_us(prediction, tolerances[i], &beyond);
+
+		json_array_append_new(array, json_pack("{s:f, s:f, s:b}", "share", tolerances[i] - 1, "added_rtt_us",
+						       us, "beyond", beyond));
+	}
+	return array;
+}
+
+static json_t *pairs_json(const struct prediction *prediction)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < prediction->pair_count; i++)
+		json_array_append_new(array, json_pack("[i, i, I]", (int)prediction->pairs[i].from,
+						       (int)prediction->pairs[i].to,
+						       (json_int_t)prediction->pairs[i].messages));
+	return array;
+}
+
+static json_t *others_json(const struct prediction *prediction)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < prediction->other_count; i++)
+		json_array_append_new(array, json_pack("{s:s, s:I, s:f}", "name", prediction->others[i].name, "calls",
+						       (json_int_t)prediction->others[i].calls, "s",
+						       prediction->others[i].us / 1e6));
+	return array;
+}
+
+json_t *prediction_json(const struct prediction *prediction)
+{
+	const struct loggps *model = &prediction->settings.model;
+
+	return json_pack(
+		"{s:s, s:s, s:i, s:I, s:{s:f, s:f, s:f, s:I}, s:o, s:f, s:o, s:o, s:o, s:o}", "schema",
+		"nomora.predict/1", "application", prediction->settings.application, "ranks", (int)prediction->ranks,
+		"nodes", (json_int_t)prediction->nodes, "model", "latency_us", model->latency_ns / 1000, "overhead_us",
+		model->overhead_ns / 1000, "gap_ns", model->gap_ns, "eager_bytes", (json_int_t)model->eager_bytes,
+		"recorded_s", json_number_or_null(prediction->recorded_s), "run_time_s",
+		prediction_run_time_s(prediction, 0), "pieces", pieces_json(prediction), "tolerates",
+		tolerances_json(prediction), "pairs", pairs_json(prediction), "not_modelled", others_json(prediction));
+}
+
+static int compare_ends(const void *a, const void *b)
+{
+	const struct runtime_pair *p = a, *q = b;
+
+	return p->from != q->from ? (p->from < q->from ? -1 : 1) : p->to < q->to ? -1 : p->to > q->to;
+}
+
+/* The edges of the job's graph: pairs without a direction, lower rank first. */
+static json_t *edges_json(const struct prediction *prediction)
+{
+	size_t count = prediction->pair_count;
+	struct runtime_pair *pairs = malloc((count ? count : 1) * sizeof *pairs);
+	json_t *array = pairs ? json_array() : NULL;
+
+	if (!array) {
+		free(pairs);
+		return NULL;
+	}
+	for (size_t i = 0; i < count; i++) {
+		pairs[i] = prediction->pairs[i];
+		if (pairs[i].from > pairs[i].to)
+			pairs[i] = (struct runtime_pair){pairs[i].to, pairs[i].from, pairs[i].messages};
+	}
+	qsort(pairs, count, sizeof *pairs, compare_ends);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t messages = pairs[i].messages;
+
+		while (i + 1 < count && compare_ends(&pairs[i], &pairs[i + 1]) == 0)
+			messages += pairs[++i].messages;
+		json_array_append_new(
+			array, json_pack("[i, i, I]", (int)pairs[i].from, (int)pairs[i].to, (json_int_t)messages));
+	}
+	free(pairs);
+	return array;
+}
+
+json_t *prediction_job_json(const struct prediction *prediction)
+{
+	json_t *job = json_pack("{s:s, s:s, s:i, s:i}", "id", prediction->settings.application, "curve",
+				prediction->settings.application, "root", 0, "tasks", (int)prediction->ranks);
+
+	/* Without edges, the job is a star, whose messages cost nothing. */
+	if (job && prediction->pair_count > 0 && json_object_set_new(job, "graph", edges_json(prediction)) < 0) {
+		json_decref(job);
+		return NULL;
+	}
+	return job;
+}
+
+static char *text_of(const struct prediction *prediction, void print(const struct prediction *, FILE *))
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return NULL;
+	print(prediction, out);
+	if (fclose(out) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static void print_equation(const struct prediction *prediction, FILE *out)
+{
+	fprintf(out, "p(x) = T(0)/T(x); T: %zu straight pieces, %.0f to %.0f messages on the longest path",
+		prediction->runtime.count, prediction->runtime.pieces[0].messages,
+		prediction->runtime.pieces[prediction->runtime.count - 1].messages);
+}
+
+static void print_note(const struct prediction *prediction, FILE *out)
+{
+	const struct loggps *model = &prediction->settings.model;
+
+	fprintf(out,
+		"Predicted from one recorded run, not measured. Assumes that the computation between messages does not "
+		"depend on latency, that each rank is on a host of its own, and LogGPS with L %g us, o %g us, G %g ns "
+		"a "
+		"byte, rendezvous above %" PRIu64 " bytes.",
+		model->latency_ns / 1000, model->overhead_ns / 1000, model->gap_ns, model->eager_bytes);
+}
+
+static void set_run_time(const struct prediction *prediction, struct curve *curve)
+{
+	curve->predicted = true;
+	curve->better = SWEEP_LOWER;
+	curve->baseline_value = prediction_run_time_s(prediction, 0);
+	curve->baseline_deviation = NAN;
+	curve->baseline_rtt_us = 2 * prediction->settings.model.latency_ns / 1000;
+	curve->domain_low_us = 0;
+	curve->domain_high_us = prediction->settings.longest_us;
+}
+
+static bool replace(char **text, char *by)
+{
+	free(*text);
+	*text = by;
+	return by != NULL;
+}
+
+struct curve *prediction_curve(const struct prediction *prediction, struct error *err)
+{
+	size_t count = (size_t)(prediction->settings.longest_us / CURVE_STEP_US) + 1;
+	double *p = malloc(count * sizeof *p);
+	struct curve *curve;
+	bool complete;
+
+	if (!p) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	for (size_t i = 0; i < count; i++)
+		p[i] = prediction_performance(prediction, CURVE_STEP_US * (double)i);
+	curve = curve_from_table(prediction->settings.application, p, count, err);
+	free(p);
+	if (!curve)
+		return NULL;
+	complete = replace(&curve->metric, strdup("run_time"));
+	complete = replace(&curve->unit, strdup("s")) && complete;
+	complete = replace(&curve->model, strdup("longest-path")) && complete;
+	complete = replace(&curve->equation, text_of(prediction, print_equation)) && complete;
+	complete = replace(&curve->note, text_of(prediction, print_note)) && complete;
+	set_run_time(prediction, curve);
+	if (!complete)
+		error_set(err, ENOMEM, "out of memory");
+	if (complete && curve_prepare(curve, err) == 0)
+		return curve;
+	curve_destroy(curve);
+	return NULL;
+}

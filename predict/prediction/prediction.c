@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <predict/prediction/prediction.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/file.h>
+#include <predict/goal/goal.h>
+
+static const double ns_per_us = 1000;
+
+/* GOAL begins with num_ranks or a comment of C; a trace with '#' or a call. */
+static int guess_format(const char *path, enum prediction_format *format, struct error *err)
+{
+	struct file_lines *lines;
+	char *line;
+	int code;
+
+	*format = PREDICTION_GOAL;
+	if (strcmp(path, "-") == 0)
+		return 0;
+	lines = file_lines_open(path, err);
+	if (!lines)
+		return error_code(err, ENOMEM);
+	while ((code = file_lines_next(lines, &line, err)) == 1 && line[strspn(line, " \t")] == '\0')
+		;
+	if (code == 1 && (line[0] == '#' || strncmp(line, "MPI_", 4) == 0))
+		*format = PREDICTION_ALLPROF;
+	file_lines_close(lines);
+	return code < 0 ? code : 0;
+}
+
+static int read_goal(struct prediction *prediction, struct execution_graph *graph, struct error *err)
+{
+	const struct prediction_settings *settings = &prediction->settings;
+	struct goal_counts counts;
+	int code;
+
+	*graph = (struct execution_graph){0};
+	if (settings->path_count != 1)
+		return error_set(err, EINVAL, "%s: a schedule in GOAL is one file, found %u", settings->paths[0],
+				 settings->path_count);
+	code = goal_read(settings->paths[0], &settings->model, graph, &counts, err);
+	prediction->messages = counts.messages;
+	prediction->recorded_s = NAN;
+	return code;
+}
+
+static int read_allprof(struct prediction *prediction, struct execution_graph *graph, struct error *err)
+{
+	const struct prediction_settings *settings = &prediction->settings;
+	struct mpi_run run;
+	int code = mpi_read_allprof(settings->paths, settings->path_count, &run, err);
+
+	*graph = (struct execution_graph){0};
+	if (code == 0)
+		code = mpi_build(&run, &settings->model, graph, prediction->calls, err);
+	for (uint32_t rank = 0; rank < run.rank_count; rank++)
+		prediction->recorded_s =
+			fmax(prediction->recorded_s, (run.ranks[rank].end_us - run.ranks[rank].start_us) / 1e6);
+	prediction->others = run.others;
+	prediction->other_count = run.other_count;
+	run.others = NULL;
+	mpi_run_free(&run);
+	return code;
+}
+
+int prediction_make(const struct prediction_settings *settings, struct prediction *prediction, struct error *err)
+{
+	double low_ns = settings->model.latency_ns, high_ns = low_ns + settings->longest_us / 2 * ns_per_us;
+	enum prediction_format format = settings->format;
+	struct execution_graph graph = {0};
+	int code;
+
+	*prediction = (struct prediction){.settings = *settings};
+	code = format == PREDICTION_AUTO ? guess_format(settings->paths[0], &format, err) : 0;
+	if (code == 0)
+		code = format == PREDICTION_GOAL ? read_goal(prediction, &graph, err)
+						 : read_allprof(prediction, &graph, err);
+	prediction->ranks = graph.ranks;
+	prediction->nodes = graph.count;
+	if (code == 0)
+		code = runtime_find(&graph, low_ns, high_ns, &prediction->runtime, err);
+	if (code == 0 && !(runtime_at(&prediction->runtime, low_ns) > 0))
+		code = error_set(err, EINVAL, "%s: the run takes no time", settings->paths[0]);
+	if (code == 0) {
+		prediction->pairs = runtime_pairs(&graph, low_ns, &prediction->pair_count, err);
+		code = prediction->pairs ? 0 : -ENOMEM;
+	}
+	execution_graph_free(&graph);
+	return code;
+}
+
+void prediction_free(struct prediction *prediction)
+{
+	runtime_free(&prediction->runtime);
+	free(prediction->pairs);
+	free(prediction->others);
+	*prediction = (struct prediction){0};
+}
+
+double prediction_run_time_s(const struct prediction *prediction, double added_us)
+{
+	return runtime_at(&prediction->runtime, prediction->settings.model.latency_ns + added_us / 2 * ns_per_us) / 1e9;
+}
+
+double prediction_performance(const struct prediction *prediction, double added_us)
+{
+	return prediction_run_time_s(prediction, 0) / prediction_run_time_s(prediction, added_us);
+}
