@@ -101,6 +101,22 @@ static void print_latency(const struct place_world *world, FILE *out)
 	fprintf(out, "%s.\n", any ? ")" : "");
 }
 
+/* A predicted curve is only as good as its assumptions. */
+static void print_predicted(const struct place_world *world, FILE *out)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < curve_library_count(world->library); i++) {
+		if (!curve_library_at(world->library, i)->predicted)
+			continue;
+		fprintf(out, "%s %s", any ? "," : "Curves that are predicted, not measured:",
+			curve_library_name(world->library, i));
+		any = true;
+	}
+	if (any)
+		fputs(".\n", out);
+}
+
 static void print_head(const struct place_world *world, const struct place_outcome *outcome, FILE *out)
 {
 	const struct place_settings *settings = world->settings;
@@ -124,6 +140,7 @@ static void print_head(const struct place_world *world, const struct place_outco
 			round->roots_placed, round->move_count - round->root_moves,
 			number_s(round->move_count - round->root_moves));
 	print_latency(world, out);
+	print_predicted(world, out);
 	fputc('\n', out);
 }
 

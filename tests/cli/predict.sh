@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora predict: a published trace (Sweep3D on 2 x 2 ranks, recorded by liballprof), a schedule in GOAL, refusals; place
+# reads what it writes.
+. "$(dirname "$0")/lib.sh"
+
+traces=("$source_root"/tests/data/predict/sweep3d-{0,1,2,3}.txt.gz)
+mkdir "$scratch/curves"
+run "$nomora" predict --latency 3 --overhead 1 --gap 0.8 --name sweep3d --output "$scratch/curves/sweep3d.json" \
+	--job "$scratch/jobs.jsonl" "${traces[@]}"
+[ "$code" -eq 0 ] && pass "Sweep3D" || fail "Sweep3D" "exit $code" "$err"
+# An independent program (60 lines of Python on the same trace, without MPI_Init's end) has 41.9089 s at 3 us, 42.0521 s at
+# 1,003 us, 15 breakpoints and 144 messages at the end.
+has() { printf '%s\n' "$out" | grep -Eq "$2" && pass "$1" || fail "$1" "$out"; }
+has "run time, and the recorded one" '^Run time 41\.9096 s; recorded were 42\.5395 s$'
+has "run time at the longest latency" '^ +2000 us +42\.0521 s +0\.9966 +143$'
+check "the curve says that it is predicted" grep -q '"origin": "predicted"' "$scratch/curves/sweep3d.json"
+
+cat >"$scratch/cluster.json" <<'END'
+{"schema": "nomora.cluster/1", "default_rtt_us": {"same_rack": 20, "same_pod": 60, "across_pods": 100},
+ "machines": [{"name": "a", "rack": "r", "slots": 1}, {"name": "b", "rack": "r", "slots": 1},
+              {"name": "c", "rack": "s", "slots": 1}, {"name": "d", "rack": "s", "slots": 1}]}
+END
+run "$nomora" place --cluster "$scratch/cluster.json" --jobs "$scratch/jobs.jsonl" --curves "$scratch/curves"
+[ "$code" -eq 0 ] && pass "place takes curve and job" || fail "place takes curve and job" "exit $code" "$err"
+has "and names the predicted curve" '^Curves that are predicted, not measured: sweep3d\.$'
+has "and the graph's edges" '^Job sweep3d: mean performance of its 5 edges'
+
+run "$nomora" predict --json "${traces[@]}"
+check "JSON: pieces rise, slopes rise, pairs sum to the first slope" python3 -c '
+import json, sys
+d = json.loads(sys.argv[1])
+p = d["pieces"]
+assert d["ranks"] == 4 and len(p) > 10 and p[0]["messages"] == sum(x[2] for x in d["pairs"])
+for a, b in zip(p, p[1:]):
+    assert b["messages"] > a["messages"] and b["added_rtt_us"] > a["added_rtt_us"]
+    t = a["run_time_s"] + a["messages"] * (b["added_rtt_us"] - a["added_rtt_us"]) * 0.5e-6
+    assert abs(t - b["run_time_s"]) < 1e-9 * t
+' "$out"
+
+printf 'num_ranks 2\nrank 0 {\nl1: calc 1000\nl2: send 8b to 1 tag 5\nl2 requires l1\n}\nrank 1 {\nl1: recv 8b from 0 tag 5\n}\n' >"$scratch/net.goal"
+run "$nomora" predict --latency 3 --gap 1 --longest 10 "$scratch/net.goal"
+has "GOAL" '^ +10 us +1\.1007e-05 s'
+gzip -c "$scratch/net.goal" >"$scratch/net.goal.gz"
+run "$nomora" predict --latency 3 --gap 1 --longest 10 "$scratch/net.goal.gz"
+has "GOAL, compressed" '^ +10 us +1\.1007e-05 s'
+out=$("$nomora" predict --latency 3 --gap 1 --longest 10 - <"$scratch/net.goal")
+has "GOAL from stdin" '^ +10 us +1\.1007e-05 s'
+
+refuses "a rank's trace alone" 1 'sweep3d-0\.txt\.gz:9: communicator: rank 0 of 4, expected rank 0 of 1' "$nomora" predict "${traces[0]}"
+refuses "ranks in another order" 1 'expected rank 0 of 4' "$nomora" predict "${traces[1]}" "${traces[0]}" "${traces[2]}" "${traces[3]}"
+sed '/recv/d' "$scratch/net.goal" >"$scratch/alone.goal"
+refuses "a message without a receiver" 1 'alone\.goal:4: rank 0: send to rank 1, tag 5: the other end is missing$' "$nomora" predict "$scratch/alone.goal"
+printf 'num_ranks 1\nrank 0 {\n}\n' >"$scratch/empty.goal"
+refuses "a run of no time" 1 'empty\.goal: the run takes no time$' "$nomora" predict "$scratch/empty.goal"
+refuses "two schedules" 1 'a schedule in GOAL is one file, found 2$' "$nomora" predict "$scratch/net.goal" "$scratch/net.goal"
+refuses "no file" 1 'nothing\.goal' "$nomora" predict "$scratch/nothing.goal"
+refuses "no operand" 2 'operand' "$nomora" predict
+run "$nomora" predict -o "$scratch/no/such/folder/c.json" "$scratch/net.goal"
+[ "$code" -eq 1 ] && [ -n "$err" ] && pass "a curve that cannot be written" || fail "a curve that cannot be written" "$code $err"
+plan
