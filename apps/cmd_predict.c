@@ -17,7 +17,7 @@ struct predict_options {
 	bool json;
 };
 
-static const char *const formats[] = {"auto", "goal", "allprof", NULL};
+static const char *const formats[] = {"auto", "goal", "allprof", "trace", NULL};
 
 static const char teach[] =
 	"The run time at every latency is the longest path of the run's execution graph: what the ranks compute, and\n"

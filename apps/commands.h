@@ -30,6 +30,7 @@
 	PROGRAM("probe", "nomora-probe", "measure round trips to the peers of a list with STAMP probes")               \
 	COMMAND("rtt", command_rtt, "compute round trips from a capture: STAMP, ICMP echo, TCP or PTP")                \
 	COMMAND("ptp", command_ptp, "measure the delay to a PTP clock, and the offset of our clock from it")           \
+	COMMAND("trace", command_trace, "record the MPI calls of a program, for nomora predict")                       \
 	COMMAND("predict", command_predict,                                                                            \
 		"predict an application's curve from one recorded run, without an injector")                           \
 	COMMAND("report", command_report, "put the files of a run together into one page of HTML")                     \

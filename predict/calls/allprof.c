@@ -3,7 +3,7 @@
  * Traces of liballprof ("collprof 0.9"): a line is NAME:begin:arguments:end, times in us, of which the arguments are
  * those of the C function: a pointer as a number, a type as number,size,extent, a communicator as number,rank,size.
  */
-#include <predict/calls/calls.h>
+#include "calls_priv.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,35 +22,35 @@ enum { FIELDS_MAXIMUM = 24, WAITS_MAXIMUM = 1 << 20 };
  */
 struct form {
 	const char *name;
-	enum mpi_kind kind;
+	enum call_kind kind;
 	const char *arguments;
 };
 
 static const struct form forms[] = {
-	{"MPI_Send", MPI_SEND, ".ntpgc"},
-	{"MPI_Bsend", MPI_SEND, ".ntpgc"},
-	{"MPI_Rsend", MPI_SEND, ".ntpgc"},
-	{"MPI_Ssend", MPI_SSEND, ".ntpgc"},
-	{"MPI_Isend", MPI_SEND, ".ntpgcq"},
-	{"MPI_Ibsend", MPI_SEND, ".ntpgcq"},
-	{"MPI_Irsend", MPI_SEND, ".ntpgcq"},
-	{"MPI_Issend", MPI_SSEND, ".ntpgcq"},
-	{"MPI_Recv", MPI_RECEIVE, ".ntpgc."},
-	{"MPI_Irecv", MPI_RECEIVE, ".ntpgcq"},
-	{"MPI_Sendrecv", MPI_SEND, ".ntpg|.ntpgc."},
-	{"MPI_Wait", MPI_WAIT, "q."},
-	{"MPI_Waitall", MPI_WAIT, "nQ."},
-	{"MPI_Barrier", MPI_BARRIER, "c"},
-	{"MPI_Bcast", MPI_BROADCAST, ".ntrc"},
-	{"MPI_Reduce", MPI_REDUCE, "..nt.rc"},
-	{"MPI_Allreduce", MPI_ALLREDUCE, "..nt.c"},
-	{"MPI_Iallreduce", MPI_ALLREDUCE, "..nt.cq"},
-	{"MPI_Gather", MPI_GATHER, ".nt...rc"},
-	{"MPI_Scatter", MPI_SCATTER, ".nt...rc"},
-	{"MPI_Allgather", MPI_ALLGATHER, ".nt...c"},
-	{"MPI_Alltoall", MPI_ALLTOALL, ".nt...c"},
-	{"MPI_Scan", MPI_SCAN, "..nt.c"},
-	{"MPI_Exscan", MPI_SCAN, "..nt.c"},
+	{"MPI_Send", CALL_SEND, ".ntpgc"},
+	{"MPI_Bsend", CALL_SEND, ".ntpgc"},
+	{"MPI_Rsend", CALL_SEND, ".ntpgc"},
+	{"MPI_Ssend", CALL_SSEND, ".ntpgc"},
+	{"MPI_Isend", CALL_SEND, ".ntpgcq"},
+	{"MPI_Ibsend", CALL_SEND, ".ntpgcq"},
+	{"MPI_Irsend", CALL_SEND, ".ntpgcq"},
+	{"MPI_Issend", CALL_SSEND, ".ntpgcq"},
+	{"MPI_Recv", CALL_RECEIVE, ".ntpgc."},
+	{"MPI_Irecv", CALL_RECEIVE, ".ntpgcq"},
+	{"MPI_Sendrecv", CALL_SEND, ".ntpg|.ntpgc."},
+	{"MPI_Wait", CALL_WAIT, "q."},
+	{"MPI_Waitall", CALL_WAIT, "nQ."},
+	{"MPI_Barrier", CALL_BARRIER, "c"},
+	{"MPI_Bcast", CALL_BROADCAST, ".ntrc"},
+	{"MPI_Reduce", CALL_REDUCE, "..nt.rc"},
+	{"MPI_Allreduce", CALL_ALLREDUCE, "..nt.c"},
+	{"MPI_Iallreduce", CALL_ALLREDUCE, "..nt.cq"},
+	{"MPI_Gather", CALL_GATHER, ".nt...rc"},
+	{"MPI_Scatter", CALL_SCATTER, ".nt...rc"},
+	{"MPI_Allgather", CALL_ALLGATHER, ".nt...c"},
+	{"MPI_Alltoall", CALL_ALLTOALL, ".nt...c"},
+	{"MPI_Scan", CALL_SCAN, "..nt.c"},
+	{"MPI_Exscan", CALL_SCAN, "..nt.c"},
 };
 
 /* Calls that do not communicate; their time is computation. */
@@ -142,7 +142,7 @@ static int parse_argument(const struct reader *reader, char letter, char *text, 
 
 	switch (letter) {
 	case 'n':
-		code = parse_integer(reader, "count", text, 0, call->kind == MPI_WAIT ? WAITS_MAXIMUM : INT32_MAX,
+		code = parse_integer(reader, "count", text, 0, call->kind == CALL_WAIT ? WAITS_MAXIMUM : INT32_MAX,
 				     count);
 		break;
 	case 't':
@@ -183,7 +183,7 @@ static int add_halves(const struct reader *reader, struct mpi_call send, struct 
 {
 	static const uint64_t request = UINT64_MAX; /* no pointer */
 
-	receive.kind = MPI_RECEIVE;
+	receive.kind = CALL_RECEIVE;
 	receive.request = send.request = request;
 	receive.inner = true;
 	send.communicator = receive.communicator;
@@ -192,7 +192,7 @@ static int add_halves(const struct reader *reader, struct mpi_call send, struct 
 		struct mpi_call call = i == 0 ? receive : i == 1 ? send : i == 2 ? receive : send;
 
 		call.inner = i > 0;
-		call.kind = i < 2 ? call.kind : MPI_WAIT;
+		call.kind = i < 2 ? call.kind : CALL_WAIT;
 		call.count = 1;
 		if (!add_call(reader->rank, call))
 			return -ENOMEM;
@@ -231,28 +231,6 @@ static int read_modelled(const struct reader *reader, const struct form *form, c
 	return add_call(reader->rank, call) ? 0 : -ENOMEM;
 }
 
-static int count_other(const struct reader *reader, const char *name, double us)
-{
-	struct mpi_run *run = reader->run;
-	struct mpi_other *others;
-	size_t at = 0;
-
-	while (at < run->other_count && strncmp(run->others[at].name, name, sizeof run->others[at].name - 1) < 0)
-		at++;
-	if (at == run->other_count || strncmp(run->others[at].name, name, sizeof run->others[at].name - 1) != 0) {
-		others = array_grow(run->others, run->other_count, &run->other_capacity, sizeof *others);
-		if (!others)
-			return -ENOMEM;
-		run->others = others;
-		memmove(&others[at + 1], &others[at], (run->other_count++ - at) * sizeof *others);
-		others[at] = (struct mpi_other){0};
-		snprintf(others[at].name, sizeof others[at].name, "%s", name);
-	}
-	run->others[at].calls++;
-	run->others[at].us += us;
-	return 0;
-}
-
 static bool is_local(const char *name)
 {
 	for (size_t i = 0; i < sizeof local_calls / sizeof local_calls[0]; i++)
@@ -283,7 +261,7 @@ static int read_line(const struct reader *reader, char *line)
 	code = parse_time(reader, "begin", fields[1], &begin_us);
 	if (code == 0)
 		code = parse_time(reader, "end", fields[count - 1], &end_us);
-	return code < 0 ? code : count_other(reader, fields[0], end_us - begin_us);
+	return code < 0 ? code : mpi_count_other(reader->run, fields[0], 1, end_us - begin_us);
 }
 
 static int read_rank(struct reader *reader)

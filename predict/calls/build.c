@@ -28,7 +28,7 @@ struct pending {
 
 struct rank_state {
 	size_t at;     /* call */
-	uint32_t part; /* request of an MPI_WAIT */
+	uint32_t part; /* request of an CALL_WAIT */
 	uint32_t node;
 	double clock_us;
 	bool begun;       /* the call's first part is done */
@@ -59,7 +59,7 @@ static int fail(const struct builder *builder, uint32_t rank, const char *text)
 	const struct mpi_rank *list = &builder->run->ranks[rank];
 	const struct mpi_call *call = &list->calls[builder->ranks[rank].at];
 
-	return error_at(builder->err, (struct error_place){list->file, call->line, mpi_kind_name(call->kind)}, EINVAL,
+	return error_at(builder->err, (struct error_place){list->file, call->line, call_kind_name(call->kind)}, EINVAL,
 			"rank %u: %s", rank, text);
 }
 
@@ -128,7 +128,7 @@ static int transfer(struct builder *builder, uint32_t number)
 static int begin_message(struct builder *builder, uint32_t rank, const struct mpi_call *call)
 {
 	struct rank_state *state = &builder->ranks[rank];
-	bool send = call->kind != MPI_RECEIVE;
+	bool send = call->kind != CALL_RECEIVE;
 	struct envelope envelope = {
 		.from = send ? rank : (uint32_t)call->peer,
 		.to = send ? (uint32_t)call->peer : rank,
@@ -156,11 +156,23 @@ static int begin_message(struct builder *builder, uint32_t rank, const struct mp
 	pending->nodes[!send] = state->node;
 	if (send) {
 		pending->bytes = call->bytes;
-		pending->synchronous = call->kind == MPI_SSEND;
+		pending->synchronous = call->kind == CALL_SSEND;
 	}
 	state->pending = number;
 	state->sends = send;
 	return code == 1 ? transfer(builder, number) : 0;
+}
+
+/* The rank's number in the collective; the readers made sure that it is a member. */
+static uint32_t member_of(const struct collective *collective, uint32_t rank)
+{
+	uint32_t member = 0;
+
+	if (rank < collective->ranks && collective->members[rank] == rank)
+		return rank;
+	while (collective->members[member] != rank)
+		member++;
+	return member;
 }
 
 static int finish_collective(struct builder *builder, struct pending *pending)
@@ -168,8 +180,8 @@ static int finish_collective(struct builder *builder, struct pending *pending)
 	int code = collective_run(builder->graph, builder->model, &pending->collective, pending->moments);
 
 	pending->matched = true;
-	for (uint32_t rank = 0; rank < builder->run->rank_count; rank++)
-		wake(builder, rank);
+	for (uint32_t member = 0; member < pending->collective.ranks; member++)
+		wake(builder, pending->collective.members[member]);
 	return code;
 }
 
@@ -177,8 +189,8 @@ static int finish_collective(struct builder *builder, struct pending *pending)
 static uint32_t find_collective(struct builder *builder, uint32_t rank, const struct mpi_call *call)
 {
 	struct hash_table *sequence = &builder->ranks[rank].sequence;
-	uint32_t at = hash_table_first(sequence, call->communicator), turn = 0, number,
-		 ranks = builder->run->rank_count;
+	const struct mpi_group *group = &builder->run->groups[call->group];
+	uint32_t at = hash_table_first(sequence, call->communicator), turn = 0, number;
 	uint64_t key;
 
 	if (at == HASH_TABLE_NONE) {
@@ -192,13 +204,14 @@ static uint32_t find_collective(struct builder *builder, uint32_t rank, const st
 	number = hash_table_find(&builder->collectives, key);
 	if (number != HASH_TABLE_NONE)
 		return number;
-	number = new_pending(builder, ranks);
+	number = new_pending(builder, group->size);
 	if (number == UINT32_MAX || hash_table_insert(&builder->collectives, key, number) < 0)
 		return UINT32_MAX;
-	builder->pending[number].collective = (struct collective){call->kind, (uint32_t)call->peer, call->bytes, ranks};
+	builder->pending[number].collective =
+		(struct collective){call->kind, (uint32_t)call->peer, call->bytes, group->size, group->members};
 	builder->pending[number].line = call->line;
 	builder->pending[number].first_rank = rank;
-	builder->pending[number].moments = calloc(ranks, sizeof *builder->pending[number].moments);
+	builder->pending[number].moments = calloc(group->size, sizeof *builder->pending[number].moments);
 	return builder->pending[number].moments ? number : UINT32_MAX;
 }
 
@@ -214,16 +227,16 @@ static int begin_collective(struct builder *builder, uint32_t rank, const struct
 	pending = &builder->pending[number];
 	if (pending->collective.kind != call->kind || pending->collective.root != (uint32_t)call->peer) {
 		snprintf(text, sizeof text, "rank %u is in %s with root %u at that point (line %u)",
-			 pending->first_rank, mpi_kind_name(pending->collective.kind), pending->collective.root,
+			 pending->first_rank, call_kind_name(pending->collective.kind), pending->collective.root,
 			 pending->line);
 		return fail(builder, rank, text);
 	}
 	if (call->bytes > pending->collective.bytes)
 		pending->collective.bytes = call->bytes;
-	pending->moments[rank] = state->node;
+	pending->moments[member_of(&pending->collective, rank)] = state->node;
 	state->pending = number;
 	state->sends = false;
-	return ++pending->entered == builder->run->rank_count ? finish_collective(builder, pending) : 0;
+	return ++pending->entered == pending->collective.ranks ? finish_collective(builder, pending) : 0;
 }
 
 /* Keeps what the call has begun under its request. A request that was never waited for is forgotten. */
@@ -262,7 +275,8 @@ static uint32_t ready_node(const struct builder *builder, uint32_t rank)
 		return pending->nodes[0];
 	if (!pending->matched)
 		return EXECUTION_START;
-	return pending->moments ? pending->moments[rank] : pending->nodes[state->sends ? 0 : 1];
+	return pending->moments ? pending->moments[member_of(&pending->collective, rank)]
+				: pending->nodes[state->sends ? 0 : 1];
 }
 
 /* The computation before the call, and the call's first part. Returns 1 if it must wait, 0 if it is over, or -errno. */
@@ -279,10 +293,10 @@ static int begin(struct builder *builder, uint32_t rank, const struct mpi_call *
 		state->node = execution_after(builder->graph, rank, state->node, us * 1000);
 	if (!state->node)
 		return -ENOMEM;
-	if (call->kind == MPI_WAIT)
-		return call->count ? begin_wait(state, call->request + (uint64_t)state->part * MPI_REQUEST_BYTES) : 0;
-	code = call->kind < MPI_WAIT ? begin_message(builder, rank, call) : begin_collective(builder, rank, call);
-	if (code < 0 || call->request == MPI_NO_REQUEST)
+	if (call->kind == CALL_WAIT)
+		return call->count ? begin_wait(state, call->request + (uint64_t)state->part * CALL_REQUEST_BYTES) : 0;
+	code = call->kind < CALL_WAIT ? begin_message(builder, rank, call) : begin_collective(builder, rank, call);
+	if (code < 0 || call->request == CALL_NO_REQUEST)
 		return code < 0 ? code : 1;
 	return keep_request(builder, state, call->request);
 }
@@ -319,7 +333,7 @@ static int advance(struct builder *builder, uint32_t rank)
 		if (state->begun)
 			state->node = receive(builder, rank, ready);
 		state->begun = false;
-		if (call->kind == MPI_WAIT && state->part + 1 < call->count) {
+		if (call->kind == CALL_WAIT && state->part + 1 < call->count) {
 			state->part++;
 		} else {
 			state->part = 0;
@@ -404,7 +418,7 @@ static void free_builder(struct builder *builder)
 }
 
 int mpi_build(const struct mpi_run *run, const struct loggps *model, struct execution_graph *graph,
-	      uint64_t counts[MPI_KINDS], struct error *err)
+	      uint64_t counts[CALL_KINDS], struct error *err)
 {
 	struct builder builder = {.run = run, .model = model, .graph = graph, .err = err};
 	int code = execution_graph_init(graph, run->rank_count);
@@ -418,7 +432,7 @@ int mpi_build(const struct mpi_run *run, const struct loggps *model, struct exec
 	if (code == -ENOMEM)
 		error_set(err, ENOMEM, "out of memory");
 	if (counts)
-		memset(counts, 0, MPI_KINDS * sizeof *counts);
+		memset(counts, 0, CALL_KINDS * sizeof *counts);
 	for (uint32_t rank = 0; counts && rank < run->rank_count; rank++)
 		for (size_t i = 0; i < run->ranks[rank].count; i++)
 			counts[run->ranks[rank].calls[i].kind]++;

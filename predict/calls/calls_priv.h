@@ -1,19 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives as messages. */
+/* Groups, other calls, and collectives as messages. */
 #ifndef CALLS_PRIV_H
 #define CALLS_PRIV_H
 
 #include <predict/calls/calls.h>
 
+/*
+ * Returns the number of the group with these members, which is added if there is none; UINT32_MAX if out of memory. If
+ * it succeeds, the run owns `members`.
+ */
+uint32_t mpi_find_group(struct mpi_run *run, uint32_t *members, uint32_t size);
+
+/* Counts a call that is not modelled. Returns 0 or -ENOMEM. */
+int mpi_count_other(struct mpi_run *run, const char *name, uint64_t calls, double us);
+
 struct collective {
-	enum mpi_kind kind;
-	uint32_t root;
+	enum call_kind kind;
+	uint32_t root; /* number of a member */
 	uint64_t bytes;
 	uint32_t ranks;
+	const uint32_t *members; /* [ranks]: ranks in MPI_COMM_WORLD */
 };
 
 /*
- * Adds the messages of a collective. moments[rank]: the rank enters; on return, it has left. Returns 0 or -ENOMEM.
+ * Adds the messages of a collective. moments[member]: it enters; on return, it has left. Returns 0 or -ENOMEM.
  */
 int collective_run(struct execution_graph *graph, const struct loggps *model, const struct collective *collective,
 		   uint32_t *moments);

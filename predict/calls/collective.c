@@ -14,7 +14,7 @@
 enum { RING_BYTES = 10000 }; /* from this size on, an allreduce and an allgather go around a ring */
 
 struct transfer {
-	uint32_t from, to; /* relative to the root */
+	uint32_t from, to; /* members, relative to the root */
 	uint64_t bytes;
 	uint32_t sent; /* node */
 	struct message_ends ends;
@@ -30,9 +30,9 @@ struct round {
 	int code;
 };
 
-static uint32_t absolute(const struct round *round, uint32_t relative)
+static uint32_t member_of(const struct round *round, uint32_t relative)
 {
-	return (relative + round->collective->root) % round->collective->ranks;
+	return (uint32_t)(((uint64_t)relative + round->collective->root) % round->collective->ranks);
 }
 
 static void plan(struct round *round, uint32_t from, uint32_t to, uint64_t bytes)
@@ -41,37 +41,41 @@ static void plan(struct round *round, uint32_t from, uint32_t to, uint64_t bytes
 		round->transfers[round->count++] = (struct transfer){.from = from, .to = to, .bytes = bytes};
 }
 
-static uint32_t after_overhead(const struct round *round, uint32_t rank, uint32_t from)
+static uint32_t after_overhead(const struct round *round, uint32_t member, uint32_t from)
 {
-	return execution_after(round->graph, rank, from, round->model->overhead_ns);
+	return execution_after(round->graph, round->collective->members[member], from, round->model->overhead_ns);
 }
 
 static int send(struct round *round, struct transfer *transfer)
 {
-	uint32_t rank = absolute(round, transfer->from);
+	uint32_t member = member_of(round, transfer->from);
 
-	transfer->sent = round->moments[rank] = after_overhead(round, rank, round->moments[rank]);
+	transfer->sent = round->moments[member] = after_overhead(round, member, round->moments[member]);
 	return transfer->sent ? 0 : -ENOMEM;
 }
 
 /* The receives of a round are posted at once: no one's wait for its own send holds up what it receives. */
 static int carry(struct round *round, struct transfer *transfer)
 {
-	struct envelope envelope = {.from = absolute(round, transfer->from), .to = absolute(round, transfer->to)};
+	const uint32_t *members = round->collective->members;
+	uint32_t from = member_of(round, transfer->from), to = member_of(round, transfer->to);
+	struct envelope envelope = {.from = members[from], .to = members[to]};
 
 	return message_transfer(round->graph, round->model, &envelope, transfer->bytes, transfer->sent,
-				round->moments[envelope.to], &transfer->ends);
+				round->moments[to], &transfer->ends);
 }
 
 static int end(struct round *round, struct transfer *transfer)
 {
-	uint32_t from = absolute(round, transfer->from), to = absolute(round, transfer->to);
+	const uint32_t *members = round->collective->members;
+	uint32_t from = member_of(round, transfer->from), to = member_of(round, transfer->to);
 	uint32_t *sender = &round->moments[from], *receiver = &round->moments[to];
 
-	*receiver = execution_last(round->graph, to, (uint32_t[]){*receiver, transfer->ends.arrived}, 2);
+	*receiver = execution_last(round->graph, members[to], (uint32_t[]){*receiver, transfer->ends.arrived}, 2);
 	*receiver = after_overhead(round, to, *receiver);
 	if (transfer->ends.sender_done != transfer->sent)
-		*sender = execution_last(round->graph, from, (uint32_t[]){*sender, transfer->ends.sender_done}, 2);
+		*sender = execution_last(round->graph, members[from], (uint32_t[]){*sender, transfer->ends.sender_done},
+					 2);
 	return *receiver && *sender ? 0 : -ENOMEM;
 }
 
@@ -188,43 +192,43 @@ static void run(struct round *round)
 	uint64_t bytes = collective->bytes;
 
 	switch (collective->kind) {
-	case MPI_BARRIER:
+	case CALL_BARRIER:
 		dissemination(round, 0, false);
 		break;
-	case MPI_BROADCAST:
+	case CALL_BROADCAST:
 		tree_down(round, bytes, false);
 		break;
-	case MPI_REDUCE:
+	case CALL_REDUCE:
 		tree_up(round, bytes, false);
 		break;
-	case MPI_ALLREDUCE:
+	case CALL_ALLREDUCE:
 		if (bytes < RING_BYTES)
 			doubling(round, bytes);
 		else
 			ring(round, 2 * (ranks - 1), (bytes + ranks - 1) / ranks);
 		break;
-	case MPI_GATHER:
+	case CALL_GATHER:
 		tree_up(round, bytes, true);
 		break;
-	case MPI_SCATTER:
+	case CALL_SCATTER:
 		tree_down(round, bytes, true);
 		break;
-	case MPI_ALLGATHER:
+	case CALL_ALLGATHER:
 		if (bytes * ranks < RING_BYTES)
 			dissemination(round, bytes, true);
 		else
 			ring(round, ranks - 1, bytes);
 		break;
-	case MPI_ALLTOALL:
+	case CALL_ALLTOALL:
 		pairwise(round, bytes);
 		break;
-	case MPI_SCAN:
+	case CALL_SCAN:
 		chain(round, bytes);
 		break;
-	case MPI_SEND:
-	case MPI_SSEND:
-	case MPI_RECEIVE:
-	case MPI_WAIT:
+	case CALL_SEND:
+	case CALL_SSEND:
+	case CALL_RECEIVE:
+	case CALL_WAIT:
 		break;
 	}
 }

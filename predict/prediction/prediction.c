@@ -11,7 +11,7 @@
 
 static const double ns_per_us = 1000;
 
-/* GOAL begins with num_ranks or a comment of C; a trace with '#' or a call. */
+/* GOAL begins with num_ranks or a comment of C; a trace of liballprof with '#' or a call. */
 static int guess_format(const char *path, enum prediction_format *format, struct error *err)
 {
 	struct file_lines *lines;
@@ -21,6 +21,10 @@ static int guess_format(const char *path, enum prediction_format *format, struct
 	*format = PREDICTION_GOAL;
 	if (strcmp(path, "-") == 0)
 		return 0;
+	if (mpi_is_trace(path)) {
+		*format = PREDICTION_TRACE;
+		return 0;
+	}
 	lines = file_lines_open(path, err);
 	if (!lines)
 		return error_code(err, ENOMEM);
@@ -48,11 +52,13 @@ static int read_goal(struct prediction *prediction, struct execution_graph *grap
 	return code;
 }
 
-static int read_allprof(struct prediction *prediction, struct execution_graph *graph, struct error *err)
+static int read_calls(struct prediction *prediction, enum prediction_format format, struct execution_graph *graph,
+		      struct error *err)
 {
 	const struct prediction_settings *settings = &prediction->settings;
 	struct mpi_run run;
-	int code = mpi_read_allprof(settings->paths, settings->path_count, &run, err);
+	int code = format == PREDICTION_TRACE ? mpi_read_traces(settings->paths, settings->path_count, &run, err)
+					      : mpi_read_allprof(settings->paths, settings->path_count, &run, err);
 
 	*graph = (struct execution_graph){0};
 	if (code == 0)
@@ -78,7 +84,7 @@ int prediction_make(const struct prediction_settings *settings, struct predictio
 	code = format == PREDICTION_AUTO ? guess_format(settings->paths[0], &format, err) : 0;
 	if (code == 0)
 		code = format == PREDICTION_GOAL ? read_goal(prediction, &graph, err)
-						 : read_allprof(prediction, &graph, err);
+						 : read_calls(prediction, format, &graph, err);
 	prediction->ranks = graph.ranks;
 	prediction->nodes = graph.count;
 	if (code == 0)

@@ -11,35 +11,20 @@
 #include <stdint.h>
 
 #include <base/error.h>
+#include <predict/calls/trace.h>
 #include <predict/graph/graph.h>
 
-enum mpi_kind {
-	MPI_SEND,
-	MPI_SSEND, /* a rendezvous at every size */
-	MPI_RECEIVE,
-	MPI_WAIT,
-	MPI_BARRIER,
-	MPI_BROADCAST,
-	MPI_REDUCE,
-	MPI_ALLREDUCE,
-	MPI_GATHER,
-	MPI_SCATTER,
-	MPI_ALLGATHER,
-	MPI_ALLTOALL,
-	MPI_SCAN,
-};
-enum { MPI_KINDS = MPI_SCAN + 1 };
-
-enum { MPI_NO_REQUEST = 0, MPI_REQUEST_BYTES = 8 };
+enum { CALL_NO_REQUEST = 0, CALL_REQUEST_BYTES = 8 };
 
 struct mpi_call {
 	double begin_us, end_us;
 	uint64_t bytes;   /* of a message; of each rank's part of a collective */
-	uint64_t request; /* of a call that does not wait, and of MPI_WAIT; MPI_NO_REQUEST: the call waits */
+	uint64_t request; /* of a call that does not wait, and of CALL_WAIT; CALL_NO_REQUEST: the call waits */
 	uint64_t communicator;
-	int32_t peer, tag; /* peer: the other rank, or the root */
+	int32_t peer, tag; /* peer: the other rank in MPI_COMM_WORLD, or the root */
+	uint32_t group;    /* of the communicator: index in mpi_run.groups */
 	uint32_t line;
-	uint32_t count; /* of MPI_WAIT: requests, which are MPI_REQUEST_BYTES apart */
+	uint32_t count; /* of CALL_WAIT: requests, which are CALL_REQUEST_BYTES apart */
 	uint8_t kind;
 	bool inner; /* a further part of the call before it, as of MPI_Sendrecv: no computation between
 		     */
@@ -59,9 +44,16 @@ struct mpi_other {
 	double us;
 };
 
+/* The members of a communicator: ranks in MPI_COMM_WORLD, in the order of their ranks in the communicator. */
+struct mpi_group {
+	uint32_t size, *members;
+};
+
 struct mpi_run {
 	struct mpi_rank *ranks;
 	uint32_t rank_count;
+	struct mpi_group *groups; /* no two are equal; the first one is of all ranks */
+	size_t group_count, group_capacity;
 	struct mpi_other *others; /* sorted by name */
 	size_t other_count, other_capacity;
 };
@@ -75,10 +67,20 @@ int mpi_read_allprof(char *const *paths, uint32_t count, struct mpi_run *run, st
 int mpi_parse_allprof(struct mpi_run *run, uint32_t rank, const char *name, const char *text, size_t bytes,
 		      struct error *err);
 
+/*
+ * Reads the traces of nomora trace, one file a rank in any order. Fills an uninitialised run. Returns 0, or -errno with
+ * err set; mpi_run_free() is legal after both.
+ */
+int mpi_read_traces(char *const *paths, uint32_t count, struct mpi_run *run, struct error *err);
+/* As mpi_read_traces() for one rank's file in memory; the run must have been set up by mpi_run_init(). */
+int mpi_parse_trace(struct mpi_run *run, const char *name, const char *data, size_t bytes, struct error *err);
+/* True if the file begins as those of nomora trace do. */
+bool mpi_is_trace(const char *path);
+
 int mpi_run_init(struct mpi_run *run, uint32_t ranks); /* 0 or -ENOMEM */
 void mpi_run_free(struct mpi_run *run);
 
-const char *mpi_kind_name(enum mpi_kind kind); /* "MPI_Allreduce" */
+const char *call_kind_name(enum call_kind kind); /* "MPI_Allreduce" */
 
 /*
  * Makes the graph of a run, which is not initialised before. counts (may be NULL): calls of each kind. Returns 0, or
@@ -86,6 +88,6 @@ const char *mpi_kind_name(enum mpi_kind kind); /* "MPI_Allreduce" */
  * execution_graph_free() is legal after both.
  */
 int mpi_build(const struct mpi_run *run, const struct loggps *model, struct execution_graph *graph,
-	      uint64_t counts[MPI_KINDS], struct error *err);
+	      uint64_t counts[CALL_KINDS], struct error *err);
 
 #endif

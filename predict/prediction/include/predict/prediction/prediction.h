@@ -17,10 +17,10 @@
 #include <predict/calls/calls.h>
 #include <predict/graph/runtime.h>
 
-enum prediction_format { PREDICTION_AUTO, PREDICTION_GOAL, PREDICTION_ALLPROF };
+enum prediction_format { PREDICTION_AUTO, PREDICTION_GOAL, PREDICTION_ALLPROF, PREDICTION_TRACE };
 
 struct prediction_settings {
-	char *const *paths; /* one schedule in GOAL, or one trace a rank */
+	char *const *paths; /* one schedule in GOAL, or one trace of calls for each rank */
 	uint32_t path_count;
 	enum prediction_format format;
 	struct loggps model; /* its latency is that of the recorded run */
@@ -32,7 +32,7 @@ struct prediction {
 	struct prediction_settings settings;
 	uint32_t ranks;
 	size_t nodes;
-	uint64_t calls[MPI_KINDS]; /* of MPI traces */
+	uint64_t calls[CALL_KINDS]; /* of MPI traces */
 	uint64_t messages;         /* of GOAL */
 	struct mpi_other *others;  /* calls that are not modelled */
 	size_t other_count;

@@ -1,0 +1,187 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora trace with real MPI programs: what is recorded has the messages that the program sends.
+. "$(dirname "$0")/lib.sh"
+command -v mpicc >/dev/null && command -v mpirun >/dev/null || skip_all "needs mpicc and mpirun"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+# build NAME: compiles an MPI program from stdin.
+build() { cat >"$scratch/$1.c" && mpicc -O1 -o "$scratch/$1" "$scratch/$1.c" 2>"$scratch/mpicc" || fail "mpicc $1" "$(cat "$scratch/mpicc")"; }
+# record NAME RANKS: runs it under nomora trace in $scratch/NAME.run.
+record() {
+	rm -rf "$scratch/$1.run"
+	run "$nomora" trace -o "$scratch/$1.run" -- mpirun --oversubscribe -n "$2" "$scratch/$1"
+}
+# slope NAME: messages on the longest path once latency outweighs all else.
+slope() {
+	run "$nomora" predict --json --longest 1000000 "$scratch/$1.run"/*.trace
+	[ "$code" -eq 0 ] && printf '%s' "$out" | python3 -c 'import json, sys; print(json.load(sys.stdin)["pieces"][-1]["messages"])' || echo "$err"
+}
+check_slope() {
+	record "$2" "$3"
+	local recorded="exit $code $err" found
+	found=$(slope "$2")
+	[ "$found" = "$4" ] && pass "$1" || fail "$1" "$found messages, expected $4" "$recorded"
+}
+
+build pingpong <<'END'
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+	int rank, x = 0;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	for (int i = 0; i < 100; i++) {
+		if (rank == 0) {
+			MPI_Send(&x, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+			MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		} else {
+			MPI_Recv(&x, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+			MPI_Send(&x, 1, MPI_INT, 0, 9, MPI_COMM_WORLD);
+		}
+	}
+	MPI_Finalize();
+}
+END
+check_slope "100 round trips are 200 messages, one after the other" pingpong 2 200
+
+# Each round: a ring without waiting (1 message deep), by requests, by persistent requests, by MPI_Sendrecv and from any
+# source; then an allreduce and a barrier of 4 ranks (2 deep each).
+build ring <<'END'
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+	int rank, ranks, x = 0, y, z, index;
+	MPI_Request r[2], p[2];
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;
+	MPI_Send_init(&x, 1, MPI_INT, right, 2, MPI_COMM_WORLD, &p[0]);
+	MPI_Recv_init(&y, 1, MPI_INT, left, 2, MPI_COMM_WORLD, &p[1]);
+	for (int i = 0; i < 10; i++) {
+		MPI_Irecv(&y, 1, MPI_INT, left, 1, MPI_COMM_WORLD, &r[0]);
+		MPI_Isend(&x, 1, MPI_INT, right, 1, MPI_COMM_WORLD, &r[1]);
+		MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+		MPI_Startall(2, p);
+		MPI_Waitany(2, p, &index, MPI_STATUS_IGNORE);
+		MPI_Waitall(2, p, MPI_STATUSES_IGNORE);
+		MPI_Sendrecv(&x, 1, MPI_INT, right, 3, &y, 1, MPI_INT, left, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		MPI_Irecv(&y, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &r[0]);
+		MPI_Send(&x, 1, MPI_INT, right, 4, MPI_COMM_WORLD);
+		MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+		MPI_Sendrecv(&x, 1, MPI_INT, MPI_PROC_NULL, 0, &y, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		MPI_Allreduce(&x, &z, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
+	MPI_Request_free(&p[0]);
+	MPI_Request_free(&p[1]);
+	MPI_Finalize();
+}
+END
+check_slope "requests, persistent ones, any source, PROC_NULL, collectives" ring 4 80
+
+# Two halves; in each, 10 broadcasts of 2 ranks from their second rank (1 deep) and messages in the half's numbers;
+# a duplicate has its own messages. The split and the dup count as a barrier of 4 ranks (2 deep each).
+build halves <<'END'
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+	int rank, half_rank, x = 0, y;
+	MPI_Comm half, copy;
+	MPI_Request r;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_split(MPI_COMM_WORLD, rank / 2, -rank, &half);
+	MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+	MPI_Comm_rank(half, &half_rank);
+	for (int i = 0; i < 10; i++) {
+		MPI_Bcast(&x, 1, MPI_INT, 1, half);
+		if (half_rank == 0)
+			MPI_Send(&x, 1, MPI_INT, 1, 0, half);
+		else
+			MPI_Recv(&x, 1, MPI_INT, 0, 0, half, MPI_STATUS_IGNORE);
+	}
+	MPI_Ibarrier(half, &r);
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+	MPI_Barrier(MPI_COMM_SELF);
+	MPI_Comm_free(&half);
+	MPI_Comm_free(&copy);
+	MPI_Finalize();
+}
+END
+check_slope "communicators of some ranks" halves 4 $((2 + 2 + 10 * 2 + 1))
+
+# A rank dies by SIGKILL: what it recorded is there.
+build killed <<'END'
+#include <mpi.h>
+#include <signal.h>
+int main(int argc, char **argv)
+{
+	int rank;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	for (int i = 0; i < 1000; i++)
+		MPI_Barrier(MPI_COMM_WORLD);
+	if (rank == 1)
+		raise(SIGKILL);
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Finalize();
+}
+END
+record killed 2
+[ "$code" -ne 0 ] && printf '%s' "$err" | grep -q 'recorded 2 ranks, .* did not reach MPI_Finalize' && pass "a killed rank: status and message" ||
+	fail "a killed rank: status and message" "$code" "$err"
+run "$nomora" predict --json --longest 1000000 "$scratch/killed.run"/*.trace
+check "its 1,000 barriers were recorded" python3 -c '
+import json, sys
+d = json.loads(sys.argv[1])
+sys.exit(d["pieces"][-1]["messages"] != 1000)' "$out"
+
+# A file that grows beyond one chunk of 4 MiB.
+build many <<'END'
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+	int x = 0, y;
+	MPI_Init(&argc, &argv);
+	for (int i = 0; i < 200000; i++)
+		MPI_Sendrecv(&x, 1, MPI_INT, 0, 0, &y, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+	MPI_Finalize();
+}
+END
+record many 1
+check "a long file has its 800,000 records and no more" test "$(stat -c %s "$scratch/many.run/rank-000000.trace")" -eq $((4096 + 32 * 800000))
+check "and is read" "$nomora" predict "$scratch/many.run"/*.trace
+
+build threads <<'END'
+#include <mpi.h>
+#include <pthread.h>
+static void *other(void *none) { MPI_Barrier(MPI_COMM_SELF); return none; }
+int main(int argc, char **argv)
+{
+	int level;
+	pthread_t thread;
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+	MPI_Barrier(MPI_COMM_WORLD);
+	pthread_create(&thread, NULL, other, NULL);
+	pthread_join(thread, NULL);
+	MPI_Finalize();
+	return level != MPI_THREAD_MULTIPLE;
+}
+END
+record threads 1
+[ "$code" -eq 0 ] && refuses "several threads" 1 'several threads called MPI' "$nomora" predict "$scratch/threads.run"/*.trace ||
+	skip "several threads" "this MPI has no MPI_THREAD_MULTIPLE"
+
+refuses "a rank is missing" 1 'rank 0 of 4, but 3 files were given: one for each rank' "$nomora" predict "$scratch/ring.run"/rank-00000[0-2].trace
+refuses "a rank comes twice" 1 'rank 0 was in .* already' "$nomora" predict "$scratch/ring.run"/rank-00000[0-2].trace "$scratch/ring.run/rank-000000.trace"
+head -c 5000 "$scratch/ring.run/rank-000003.trace" >"$scratch/cut.trace"
+refuses "a cut file" 1 'cut\.trace: cut: it should have [0-9]+ records' "$nomora" predict "$scratch/ring.run"/rank-00000[0-2].trace "$scratch/cut.trace"
+refuses "a folder with traces" 1 'has traces already' "$nomora" trace -o "$scratch/ring.run" -- true
+refuses "a program without MPI" 1 'no rank was recorded' "$nomora" trace -o "$scratch/none.run" -- true
+refuses "no folder" 2 '\-\-output' "$nomora" trace -- true
+refuses "no command" 2 'command' "$nomora" trace -o "$scratch/none.run"
+run "$nomora" trace -o "$scratch/none.run" -- sh -c 'exit 7'
+[ "$code" -eq 1 ] && pass "a failed command without ranks" || fail "a failed command without ranks" "$code"
+plan
