@@ -109,8 +109,8 @@ static void print_predicted(const struct place_world *world, FILE *out)
 	for (size_t i = 0; i < curve_library_count(world->library); i++) {
 		if (!curve_library_at(world->library, i)->predicted)
 			continue;
-		fprintf(out, "%s %s", any ? "," : "Curves that are predicted, not measured:",
-			curve_library_name(world->library, i));
+		fprintf(out, "%s %s",
+			any ? "," : "Curves that are predicted, not measured:", curve_library_name(world->library, i));
 		any = true;
 	}
 	if (any)

@@ -12,7 +12,6 @@ import sys
 
 KEPT = {
     # tests and benchmarks build their worlds with these
-    "curve_from_table": "a curve from numbers",
     "flownet_solve": "a round whose proposals are all applied; programs decide each one",
     "latency_view_set": "one pair of latency_view_update()",
     "live_latency": "measurements without a matrix; programs have one",

@@ -33,8 +33,8 @@ struct prediction {
 	uint32_t ranks;
 	size_t nodes;
 	uint64_t calls[CALL_KINDS]; /* of MPI traces */
-	uint64_t messages;         /* of GOAL */
-	struct mpi_other *others;  /* calls that are not modelled */
+	uint64_t messages;          /* of GOAL */
+	struct mpi_other *others;   /* calls that are not modelled */
 	size_t other_count;
 	double recorded_s; /* NAN = not known: GOAL */
 	struct runtime runtime;
