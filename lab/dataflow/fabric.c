@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
+
 static int match_nodes(struct fabric *fabric, struct error *err)
 {
 	const struct topology *topology = network_topology(fabric->network);
@@ -32,8 +34,7 @@ int fabric_init(struct fabric *fabric, const struct lab *lab, const struct netwo
 	*fabric = (struct fabric){.lab = lab, .network = network};
 	fabric->node_of = malloc(topology->node_count * sizeof *fabric->node_of + 1);
 	fabric->routes = calloc(pairs + 1, sizeof *fabric->routes);
-	fabric->route_nodes = malloc((pairs + 1) * NETWORK_ROUTE_LINKS * sizeof *fabric->route_nodes);
-	if (!fabric->node_of || !fabric->routes || !fabric->route_nodes)
+	if (!fabric->node_of || !fabric->routes)
 		return error_set(err, ENOMEM, "out of memory");
 	return match_nodes(fabric, err);
 }
@@ -61,7 +62,7 @@ static int trace_route(const struct fabric *fabric, struct network *network, uin
 	if (code < 0)
 		return code == -ENOENT ? 0 : code;
 	for (uint32_t r = 0; r + 1 < route.count; r++) {
-		const struct topology_link *link = &topology->links[route.resources[r] / 2];
+		const struct topology_link *link = &topology->links[network_route_link(&route, r) / 2];
 
 		at = link->a == at ? link->b : link->a;
 		nodes[from == low ? count : route.count - 2 - count] = fabric->node_of[at];
@@ -73,23 +74,31 @@ static int trace_route(const struct fabric *fabric, struct network *network, uin
 int fabric_list_routes(struct fabric *fabric, struct network *network, struct error *err)
 {
 	const struct topology *topology = network_topology(network);
+	size_t used = 0;
 
 	fabric->route_count = 0;
 	for (uint32_t from = 0; from < topology->node_count; from++)
 		for (uint32_t to = 0; to < topology->node_count; to++) {
-			int *nodes = fabric->route_nodes + fabric->route_count * NETWORK_ROUTE_LINKS;
+			int *nodes = array_reserve(fabric->route_nodes, used + topology->node_count,
+						   &fabric->route_nodes_capacity, sizeof *nodes);
 			bool hosts = from != to && topology->nodes[from].kind == TOPOLOGY_HOST &&
 				     topology->nodes[to].kind == TOPOLOGY_HOST;
-			int length = hosts ? trace_route(fabric, network, from, to, nodes) : 0;
+			int length = !nodes  ? -ENOMEM
+				     : hosts ? trace_route(fabric, network, from, to, nodes + used)
+					     : 0;
 
+			fabric->route_nodes = nodes ? nodes : fabric->route_nodes;
 			if (length < 0)
 				return error_set(err, ENOMEM, "out of memory");
 			if (length > 0)
 				fabric->routes[fabric->route_count++] =
 					(struct lab_route){.from = fabric->node_of[from],
 							   .to = fabric->node_of[to],
-							   .nodes = nodes,
 							   .node_count = (size_t)length};
+			used += (size_t)length;
 		}
+	used = 0;
+	for (size_t r = 0; r < fabric->route_count; used += fabric->routes[r++].node_count)
+		fabric->routes[r].nodes = fabric->route_nodes + used;
 	return 0;
 }

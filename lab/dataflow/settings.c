@@ -19,7 +19,7 @@ const struct option_row dataflow_option_rows[] = {
 	ROW(CHOICE, engine, "engine", 'e', "NAME", engine_names, "placement engine"),
 	ROW(INTEGER, seed, "seed", 's', "N", 0, INT32_MAX, "seed of all random choices"),
 	ROW(INTEGER, k, "k", 'k', "N", 1, TOPOLOGY_PATHS_K_MAXIMUM, "candidate routes per pair of switches"),
-	ROW(INTEGER, detour, "detour", 0, "LINKS", 0, TOPOLOGY_PATHS_LINKS_MAXIMUM - 1,
+	ROW(INTEGER, detour, "detour", 0, "LINKS", 0, TOPOLOGY_PATHS_DETOUR_MAXIMUM,
 	    "candidate routes are at most this much longer than the shortest"),
 	ROW(STRING, map, "map", 0, "FILE",
 	    "read the candidate routes from FILE; if it does not exist, compute all and write it"),

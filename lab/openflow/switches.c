@@ -72,7 +72,7 @@ static int add_route(struct update *update, uint32_t low, uint32_t high, const s
 	int code = 0;
 
 	for (uint32_t r = 0; r + 1 < route->count && code == 0; r++) {
-		uint32_t in = route->resources[r] / 2, out = route->resources[r + 1] / 2;
+		uint32_t in = network_route_link(route, r) / 2, out = network_route_link(route, r + 1) / 2;
 		struct entry there = {.from = low, .to = high, .link = out, .rank = route->count - 2 - r};
 		struct entry back = {.from = high, .to = low, .link = in, .rank = r};
 

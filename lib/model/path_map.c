@@ -138,6 +138,8 @@ struct path_map_reader {
 	const struct topology_adjacency *adjacency;
 	const char *name, *bytes;
 	size_t count, at; /* count: length of bytes[] without the checksum; at: position of the next byte to read */
+	uint64_t *passed; /* by node: the value of `path` when a path last passed it */
+	uint64_t path;    /* number of the path that is checked, from 1 */
 	struct error *err;
 };
 
@@ -161,21 +163,17 @@ static bool take(struct path_map_reader *reader, void *item, size_t count)
  * Returns true if a path with these ports leads from switch `from` to switch `to`, only through switches and without a
  * loop.
  */
-static bool leads(const struct path_map_reader *reader, uint32_t from, uint32_t to, const uint16_t *ports,
-		  uint32_t links)
+static bool leads(struct path_map_reader *reader, uint32_t from, uint32_t to, const uint16_t *ports, uint32_t links)
 {
 	const struct topology_adjacency *adjacency = reader->adjacency;
-	uint32_t passed[PATH_MAP_LINKS_MAXIMUM];
 
+	reader->path++;
 	for (uint32_t i = 0; i < links; i++) {
 		if (ports[i] >= adjacency->first[from + 1] - adjacency->first[from])
 			return false;
-		passed[i] = from;
+		reader->passed[from] = reader->path;
 		from = adjacency->to[adjacency->first[from] + ports[i]];
-		for (uint32_t j = 0; j <= i; j++)
-			if (passed[j] == from)
-				return false;
-		if (reader->topology->nodes[from].kind != TOPOLOGY_SWITCH)
+		if (reader->passed[from] == reader->path || reader->topology->nodes[from].kind != TOPOLOGY_SWITCH)
 			return false;
 	}
 	return from == to;
@@ -191,7 +189,7 @@ static int check_pair(struct path_map_reader *reader, uint32_t from, uint32_t to
 	for (; ports < end; ports += 1 + longest) {
 		uint32_t links = *ports;
 
-		if (links > PATH_MAP_LINKS_MAXIMUM || links < longest || links > shortest + reader->map->detour)
+		if (links >= reader->map->node_count || links < longest || links > shortest + reader->map->detour)
 			return bad(reader, from, to, "a length out of order or out of range");
 		if (links >= end - ports || !leads(reader, from, to, ports + 1, links))
 			return bad(reader, from, to, "links that do not join the two switches, or have a loop");
@@ -269,6 +267,9 @@ int path_map_parse(struct path_map *map, const struct topology *topology, const 
 					 .err = err};
 	int code = check_header(&reader);
 
+	reader.passed = calloc(map->node_count + 1, sizeof *reader.passed);
+	if (code == 0 && !reader.passed)
+		code = error_set(err, ENOMEM, "out of memory");
 	for (uint32_t t = 0; t < map->node_count && code == 0; t++)
 		if (topology->nodes[t].kind == TOPOLOGY_SWITCH)
 			code = read_to(&reader, t);
@@ -276,6 +277,7 @@ int path_map_parse(struct path_map *map, const struct topology *topology, const 
 		code = error_set(err, EINVAL, "%s: %zu unexpected bytes at the end", name, reader.count - reader.at);
 	if (code < 0)
 		forget(map);
+	free(reader.passed);
 	return code;
 }
 

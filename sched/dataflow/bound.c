@@ -90,7 +90,8 @@ static int pair_row(struct bound *bound, uint32_t from, uint32_t to, int *code)
 		if (!add_entry(bound, row, column, -1))
 			*code = -ENOMEM;
 		for (uint32_t r = 0; r < routes[i].count && *code == 0; r++)
-			if (!add_entry(bound, resource_row(bound, routes[i].resources[r] ^ (from > to)), column, 1))
+			if (!add_entry(bound, resource_row(bound, network_route_link(&routes[i], r) ^ (from > to)),
+				       column, 1))
 				*code = -ENOMEM;
 	}
 	return *code == 0 ? row : 0;

@@ -372,7 +372,7 @@ static bool passes(const struct network *network, const struct queues *queues, u
 		return false;
 	route = &network->pairs[network_find_pair(network, from, to)].route;
 	for (uint32_t r = 0; r < route->count; r++)
-		if ((route->resources[r] ^ (from > to)) == resource)
+		if ((network_route_link(route, r) ^ (from > to)) == resource)
 			return true;
 	return false;
 }

@@ -70,8 +70,8 @@ static double busiest(const struct decision *decision, const struct network_rout
 	double worst = 0;
 
 	for (uint32_t i = 0; i < route->count; i++) {
-		double use = decision->link_users[route->resources[i] / 2] /
-			     network_capacity(decision->network, route->resources[i]);
+		double use = decision->link_users[network_route_link(route, i) / 2] /
+			     network_capacity(decision->network, network_route_link(route, i));
 
 		worst = use > worst ? use : worst;
 	}
@@ -249,7 +249,7 @@ static void count_users(struct decision *decision)
 		const struct network_pair *pair = &decision->network->pairs[p];
 
 		for (uint32_t r = 0; r < pair->route.count; r++)
-			decision->link_users[pair->route.resources[r] / 2] += pair->users;
+			decision->link_users[network_route_link(&pair->route, r) / 2] += pair->users;
 	}
 }
 
@@ -333,9 +333,8 @@ int engine_place(const struct engine *engine, struct network *network, struct da
 		engine->place(&decision);
 		code = decision.code ? decision.code : write_answer(&decision, answer);
 		if (code == -EHOSTUNREACH)
-			error_set(err, EHOSTUNREACH,
-				  "job '%s': no route of at most %d links from host '%s' to host '%s'", job->name,
-				  NETWORK_ROUTE_LINKS, network->topology->nodes[decision.unreached[0]].name,
+			error_set(err, EHOSTUNREACH, "job '%s': no route from host '%s' to host '%s'", job->name,
+				  network->topology->nodes[decision.unreached[0]].name,
 				  network->topology->nodes[decision.unreached[1]].name);
 		else if (code < 0)
 			error_set(err, -code, "job '%s': out of memory", job->name);

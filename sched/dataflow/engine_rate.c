@@ -175,7 +175,7 @@ static bool is_bottleneck(const struct decision *decision, const struct network_
 	for (uint32_t s = 0; s < decision->graph->source_count; s++)
 		for (uint32_t r = 0; r < route->count; r++)
 			if (decision->bottlenecks[s] != MAX_MIN_OFFERED &&
-			    decision->bottlenecks[s] / 2 == route->resources[r] / 2)
+			    decision->bottlenecks[s] / 2 == network_route_link(route, r) / 2)
 				return true;
 	return false;
 }

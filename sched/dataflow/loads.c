@@ -127,7 +127,7 @@ static int add_flow(struct loads *loads, const struct network_route *route, bool
 {
 	for (uint32_t i = carried->first[flow]; i < carried->first[flow + 1]; i++)
 		for (uint32_t l = 0; l < route->count; l++) {
-			int code = loads_add(loads, route->resources[l] ^ backwards,
+			int code = loads_add(loads, network_route_link(route, l) ^ backwards,
 					     loads->source_count + carried->source[i], carried->rate[i]);
 
 			if (code < 0)

@@ -43,6 +43,7 @@ void network_destroy(struct network *network)
 	if (!network)
 		return;
 	topology_paths_destroy(network->paths);
+	network_paths_free(network);
 	topology_adjacency_destroy(network->adjacency);
 	hash_table_free(&network->pair_table);
 	free(network->pairs);
@@ -148,9 +149,8 @@ static int use_pair(struct network *network, uint32_t from, uint32_t to, network
 		if (code == -ENOMEM)
 			return error_set(err, ENOMEM, "out of memory");
 		if (code < 0)
-			return error_set(err, EHOSTUNREACH, "no route of at most %d links from '%s' to '%s'",
-					 NETWORK_ROUTE_LINKS, network->topology->nodes[low].name,
-					 network->topology->nodes[high].name);
+			return error_set(err, EHOSTUNREACH, "no route from '%s' to '%s'",
+					 network->topology->nodes[low].name, network->topology->nodes[high].name);
 		at = network->pair_count - 1;
 	}
 	network->pairs[at].users++;

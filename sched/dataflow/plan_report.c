@@ -80,7 +80,7 @@ static json_t *links_of(const struct dataflow_plan *plan, const struct network_r
 	json_t *links = json_array();
 
 	for (uint32_t r = 0; r < route->count; r++) {
-		uint32_t resource = route->resources[r];
+		uint32_t resource = network_route_link(route, r);
 		char name[RESOURCE_BYTES];
 
 		if (!names[resource]) {

@@ -18,7 +18,7 @@ static const double rounding = 1e-9;
 static void count_use(uint32_t *users, const struct network_pair *pair, int direction)
 {
 	for (uint32_t r = 0; r < pair->route.count; r++)
-		users[pair->route.resources[r] / 2] += (uint32_t)direction * pair->users;
+		users[network_route_link(&pair->route, r) / 2] += (uint32_t)direction * pair->users;
 }
 
 /*
@@ -30,7 +30,8 @@ static double busiest(const struct network *network, const struct network_route 
 	double worst = 0;
 
 	for (uint32_t r = 0; r < route->count; r++)
-		worst = fmax(worst, users[route->resources[r] / 2] / network_capacity(network, route->resources[r]));
+		worst = fmax(worst, users[network_route_link(route, r) / 2] /
+					    network_capacity(network, network_route_link(route, r)));
 	return worst;
 }
 
@@ -193,7 +194,7 @@ int network_links_in_use(const struct network *network, uint32_t *links)
 		return -ENOMEM;
 	for (uint32_t p = 0; p < network->pair_count; p++)
 		for (uint32_t r = 1; r + 1 < network->pairs[p].route.count; r++)
-			used[network->pairs[p].route.resources[r] / 2] = true;
+			used[network_route_link(&network->pairs[p].route, r) / 2] = true;
 	for (uint32_t l = 0; l < network->topology->link_count; l++)
 		if (used[l])
 			links[count++] = l;

@@ -10,74 +10,24 @@
 
 #include "network_priv.h"
 
-static uint32_t directed(const struct network *network, uint32_t link, uint32_t from)
-{
-	return 2 * link + (network->topology->links[link].a != from);
-}
-
-static uint32_t other_end(const struct topology_link *link, uint32_t end)
-{
-	return link->a == end ? link->b : link->a;
-}
-
 bool network_route_up(const struct network *network, const struct network_route *route)
 {
 	for (uint32_t r = 0; r < route->count; r++)
-		if (!network->topology->links[route->resources[r] / 2].up)
+		if (!network->topology->links[network_route_link(route, r) / 2].up)
 			return false;
 	return true;
 }
 
-static void make_route(const struct network *network, uint32_t from, uint32_t first, uint32_t last,
-		       const struct topology_path *path, struct network_route *route)
+/* first, last: positions in the adjacency of the links of the first and of the last host. */
+static struct network_route make_route(const struct network *network, uint32_t low, uint32_t first, uint32_t last,
+				       const struct network_path *path)
 {
-	uint32_t node = network->adjacency->to[first];
-
-	route->count = 0;
-	route->resources[route->count++] = directed(network, network->adjacency->link[first], from);
-	for (uint32_t i = 0; i < path->count; i++) {
-		route->resources[route->count++] = directed(network, path->links[i], node);
-		node = other_end(&network->topology->links[path->links[i]], node);
-	}
-	route->resources[route->count++] = directed(network, network->adjacency->link[last], node);
-}
-
-/*
- * Finds a shortest path from switch `from` to switch `to` over links that are up, by a breadth-first search that begins
- * at `to`. Returns 1 if there is one, 0 if there is none of at most TOPOLOGY_PATHS_LINKS_MAXIMUM links, or -ENOMEM.
- */
-static int live_path(const struct network *network, uint32_t from, uint32_t to, struct topology_path *path)
-{
-	const struct topology *topology = network->topology;
 	const struct topology_adjacency *adjacency = network->adjacency;
-	uint32_t *by = malloc(2 * (size_t)topology->node_count * sizeof *by), *queue, head = 0, tail = 0;
 
-	if (!by)
-		return -ENOMEM;
-	queue = by + topology->node_count;
-	for (uint32_t n = 0; n < topology->node_count; n++)
-		by[n] = UINT32_MAX; /* by[n]: the first link of the path from n to `to` */
-	queue[tail++] = to;
-	while (head < tail && by[from] == UINT32_MAX) {
-		uint32_t node = queue[head++];
-
-		for (uint32_t i = adjacency->first[node]; i < adjacency->first[node + 1]; i++) {
-			uint32_t next = adjacency->to[i], link = adjacency->link[i];
-
-			if (next == to || by[next] != UINT32_MAX || !topology->links[link].up ||
-			    topology->nodes[next].kind != TOPOLOGY_SWITCH)
-				continue;
-			by[next] = link;
-			queue[tail++] = next;
-		}
-	}
-	path->count = 0;
-	while (from != to && by[from] != UINT32_MAX && path->count < TOPOLOGY_PATHS_LINKS_MAXIMUM) {
-		path->links[path->count++] = by[from];
-		from = other_end(&topology->links[by[from]], from);
-	}
-	free(by);
-	return from == to;
+	return (struct network_route){.count = 2 + path->count,
+				      .first = network_directed(network, adjacency->link[first], low),
+				      .last = network_directed(network, adjacency->link[last], adjacency->to[last]),
+				      .path = path->resources};
 }
 
 static bool is_up(const struct network *network, uint32_t end)
@@ -105,20 +55,18 @@ static uint32_t insert_route(struct network_route *routes, uint32_t count, uint3
 static int list_routes(struct network *network, uint32_t low, uint32_t high, struct network_route *routes)
 {
 	const struct topology_adjacency *adjacency = network->adjacency;
-	struct topology_path found[TOPOLOGY_PATHS_K_MAXIMUM];
 	uint32_t kept = 0;
 
 	for (uint32_t first = adjacency->first[low]; first < adjacency->first[low + 1]; first++)
 		for (uint32_t last = adjacency->first[high]; last < adjacency->first[high + 1]; last++) {
-			int count = topology_paths_between(network->paths, adjacency->to[first], adjacency->to[last],
-							   found);
+			const struct network_paths *paths =
+				network_paths_between(network, adjacency->to[first], adjacency->to[last]);
 
-			if (count < 0)
-				return count;
-			for (int i = 0; i < count; i++) {
-				struct network_route route;
+			if (!paths)
+				return -ENOMEM;
+			for (uint32_t i = 0; i < paths->count; i++) {
+				struct network_route route = make_route(network, low, first, last, &paths->stored[i]);
 
-				make_route(network, low, first, last, &found[i], &route);
 				kept = insert_route(routes, kept, network->k, &route);
 			}
 		}
@@ -126,23 +74,24 @@ static int list_routes(struct network *network, uint32_t low, uint32_t high, str
 }
 
 /* Finds route k. Returns 1 if there is one, 0 if not, or -ENOMEM. */
-static int live_route(const struct network *network, uint32_t low, uint32_t high, struct network_route *route)
+static int live_route(struct network *network, uint32_t low, uint32_t high, struct network_route *route)
 {
 	const struct topology_adjacency *adjacency = network->adjacency;
 	int found = 0;
 
 	for (uint32_t first = adjacency->first[low]; first < adjacency->first[low + 1]; first++)
 		for (uint32_t last = adjacency->first[high]; last < adjacency->first[high + 1]; last++) {
-			struct topology_path path;
-			int code = is_up(network, first) && is_up(network, last)
-					   ? live_path(network, adjacency->to[first], adjacency->to[last], &path)
-					   : 0;
+			struct network_path path;
+			int code =
+				is_up(network, first) && is_up(network, last)
+					? network_live_path(network, adjacency->to[first], adjacency->to[last], &path)
+					: 0;
 
 			if (code < 0)
 				return code;
 			if (code == 0 || (found && path.count + 2 >= route->count))
 				continue;
-			make_route(network, low, first, last, &path, route);
+			*route = make_route(network, low, first, last, &path);
 			found = 1;
 		}
 	return found;

@@ -12,7 +12,7 @@ static double least_of(const double *share, const struct network_route *route)
 	double least = INFINITY;
 
 	for (uint32_t i = 0; i < route->count; i++)
-		least = share[route->resources[i]] < least ? share[route->resources[i]] : least;
+		least = share[network_route_link(route, i)] < least ? share[network_route_link(route, i)] : least;
 	return least;
 }
 
@@ -24,7 +24,7 @@ static double width_of(const struct utility *utility, const struct network_route
 static void count(struct utility *utility, const struct network_route *route, int direction)
 {
 	for (uint32_t r = 0; r < route->count; r++) {
-		uint32_t link = route->resources[r] / 2;
+		uint32_t link = network_route_link(route, r) / 2;
 
 		utility->flows_on[link] += (uint32_t)direction;
 		if (!utility->is_changed[link]) {
@@ -318,7 +318,7 @@ static int index_links(struct utility *utility)
 
 	for (uint32_t i = 0; i < utility->first_route[network->job_count]; i++)
 		for (uint32_t r = 0; utility->routes[i] && r < utility->routes[i]->count; r++)
-			first[utility->routes[i]->resources[r] / 2 + 2]++;
+			first[network_route_link(utility->routes[i], r) / 2 + 2]++;
 	for (uint32_t l = 0; l < links; l++)
 		first[l + 2] += first[l + 1];
 	utility->jobs_on = malloc(first[links + 1] * sizeof *utility->jobs_on + 1);
@@ -327,7 +327,7 @@ static int index_links(struct utility *utility)
 	for (uint32_t j = 0; j < network->job_count; j++)
 		for (uint32_t i = utility->first_route[j]; i < utility->first_route[j + 1]; i++)
 			for (uint32_t r = 0; utility->routes[i] && r < utility->routes[i]->count; r++)
-				utility->jobs_on[first[utility->routes[i]->resources[r] / 2 + 1]++] = j;
+				utility->jobs_on[first[network_route_link(utility->routes[i], r) / 2 + 1]++] = j;
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <base/hash.h>
+#include <base/array.h>
 
 #include "paths_priv.h"
 
@@ -64,9 +64,9 @@ struct topology_paths *topology_paths_create(const struct topology *topology,
 	struct topology_paths *paths;
 
 	if (options->k < 1 || options->k > TOPOLOGY_PATHS_K_MAXIMUM ||
-	    options->detour >= TOPOLOGY_PATHS_LINKS_MAXIMUM) {
-		error_set(err, EINVAL, "paths: k = %u, detour = %u; expected k in 1..%d and detour below %d",
-			  options->k, options->detour, TOPOLOGY_PATHS_K_MAXIMUM, TOPOLOGY_PATHS_LINKS_MAXIMUM);
+	    options->detour > TOPOLOGY_PATHS_DETOUR_MAXIMUM) {
+		error_set(err, EINVAL, "paths: k = %u, detour = %u; expected k in 1..%d and detour in 0..%d",
+			  options->k, options->detour, TOPOLOGY_PATHS_K_MAXIMUM, TOPOLOGY_PATHS_DETOUR_MAXIMUM);
 		return NULL;
 	}
 	paths = calloc(1, sizeof *paths);
@@ -103,32 +103,23 @@ void topology_paths_destroy(struct topology_paths *paths)
 	free(paths->index_of);
 	free(paths->first_step);
 	free(paths->steps);
+	free(paths->links);
 	free(paths);
 }
 
-/* Decodes the stored path at `ports`, which begins at node `from`, to *path. Returns the end of the stored path. */
-static const uint16_t *decode(const struct topology_paths *paths, uint32_t from, const uint16_t *ports,
-			      struct topology_path *path)
+/*
+ * Decodes `count` ports, which begin at node `from`, to links. backwards: in the order from the end of the path.
+ */
+static void decode(const struct topology_paths *paths, uint32_t from, const uint16_t *ports, uint32_t count,
+		   bool backwards, uint32_t *links)
 {
 	const struct topology_adjacency *adjacency = paths->adjacency;
 
-	path->count = *ports++;
-	for (uint32_t i = 0; i < path->count; i++) {
-		uint32_t at = adjacency->first[from] + *ports++;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = adjacency->first[from] + ports[i];
 
-		path->links[i] = adjacency->link[at];
+		links[backwards ? count - 1 - i : i] = adjacency->link[at];
 		from = adjacency->to[at];
-	}
-	return ports;
-}
-
-static void reverse(struct topology_path *path)
-{
-	for (uint32_t i = 0, j = path->count; i + 1 < j; i++) {
-		uint32_t link = path->links[i];
-
-		path->links[i] = path->links[--j];
-		path->links[j] = link;
 	}
 }
 
@@ -137,10 +128,11 @@ int topology_paths_between(struct topology_paths *paths, uint32_t from, uint32_t
 	uint32_t low = from < to ? from : to, high = from < to ? to : from;
 	const struct path_map_to *stored = &paths->map.to[high];
 	const uint16_t *ports, *end;
+	uint32_t *links;
 	int count = 0;
 
 	if (from == to) {
-		found[0].count = 0;
+		found[0] = (struct topology_path){0};
 		return 1;
 	}
 	if (!stored->first) {
@@ -153,10 +145,12 @@ int topology_paths_between(struct topology_paths *paths, uint32_t from, uint32_t
 	}
 	ports = stored->ports + stored->first[low];
 	end = stored->ports + stored->first[low + 1];
-	while (ports < end) {
-		ports = decode(paths, low, ports, &found[count]);
-		if (from == high)
-			reverse(&found[count]);
+	links = array_reserve(paths->links, (size_t)(end - ports) + 1, &paths->links_capacity, sizeof *links);
+	if (!links)
+		return -ENOMEM;
+	for (paths->links = links; ports < end; links += *ports, ports += 1 + *ports) {
+		found[count] = (struct topology_path){.count = *ports, .links = links};
+		decode(paths, low, ports + 1, *ports, from == high, links);
 		count++;
 	}
 	return count;

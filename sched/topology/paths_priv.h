@@ -27,6 +27,8 @@ struct topology_paths {
 	uint32_t *first_step;
 	struct step *steps;
 	struct topology_paths_options options;
+	uint32_t *links; /* the links of the paths that topology_paths_between() returned last */
+	size_t links_capacity;
 	struct path_map map; /* map.to[n].first is NULL until the paths to switch n are computed */
 };
 

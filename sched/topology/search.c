@@ -6,6 +6,8 @@
 #include "paths_priv.h"
 
 #include <errno.h>
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +18,11 @@
 enum {
 	/* Maximum number of draws per needed path. If they do not suffice, all paths of the length are enumerated. */
 	DRAWS = 4,
-	NOWHERE = UINT8_MAX, /* distance[] of a node without a path of at most TOPOLOGY_PATHS_LINKS_MAXIMUM links to the
-				destination */
+	LINKS_MAXIMUM = UINT16_MAX, /* of a path: struct path_map_to stores the number of links in 16 bits */
 };
+#define NOWHERE UINT32_MAX /* distance[] of a node without a path to the destination */
+/* Upper limit of a number of walks: keeps sums finite. Draws among more walks than this are not exactly uniform. */
+#define WALKS_MAXIMUM (DBL_MAX / UINT16_MAX)
 
 /*
  * The first steps of all walks of one length from one switch to the destination: search->begins[at] ..
@@ -30,22 +34,31 @@ struct first_steps {
 	bool even; /* the number of walks is the same for each of these steps */
 };
 
+/* A node of the path that enumerate() is building, and the first of its steps that has not been tried. */
+struct branch {
+	uint32_t node;
+	uint16_t next;
+};
+
 struct topology_search {
 	const struct topology_paths *paths;
-	uint32_t lengths; /* rows of `walks` and `first` in use */
+	uint32_t rows; /* rows of `walks` and `first` in use */
 	uint32_t to;
-	uint8_t *distance; /* by node: number of links to the destination */
-	bool bipartite;    /* the network is bipartite: the walks from a node have all even or all odd lengths */
-	double *walks;     /* [length][node]: number of walks of that length to the destination */
-	struct first_steps *first; /* [length][node] */
+	uint32_t *distance; /* by node: number of links to the destination */
+	uint32_t reached;   /* number of nodes with a path to the destination; queue[] lists them by distance */
+	bool bipartite;     /* the network is bipartite: the walks from a node have all even or all odd lengths */
+	/* [extra][node]: number of walks to the destination that have distance[node] + extra links */
+	double *walks;
+	struct first_steps *first; /* [extra][node] */
 	struct step *begins;       /* the steps to which the entries of first[] refer */
 	size_t walks_capacity, first_capacity, begins_count, begins_capacity;
 	uint32_t *queue;
 	bool *visited;
 	uint64_t *drawn; /* by node: value of `draws` at the last draw that visited it */
 	uint64_t draws;
-	uint16_t ports[TOPOLOGY_PATHS_LINKS_MAXIMUM]; /* ports of the path that enumerate() is building */
-	uint16_t *text; /* the paths found so far: for each, its number of links and the port of each step */
+	uint16_t *ports;         /* ports of the path that enumerate() is building */
+	struct branch *branches; /* its nodes */
+	uint16_t *text;          /* the paths found so far: for each, its number of links and the port of each step */
 	size_t text_count, text_capacity;
 	uint32_t found_count; /* number of paths at the end of `text` that have the present source and length */
 	struct rng rng;
@@ -60,11 +73,14 @@ struct topology_search *topology_search_create(const struct topology_paths *path
 	if (!search)
 		return NULL;
 	search->paths = paths;
-	search->distance = malloc(nodes);
+	search->distance = malloc(nodes * sizeof *search->distance);
+	search->ports = malloc(nodes * sizeof *search->ports);
+	search->branches = malloc(nodes * sizeof *search->branches);
 	search->queue = malloc(nodes * sizeof *search->queue);
 	search->visited = calloc(nodes, sizeof *search->visited);
 	search->drawn = calloc(nodes, sizeof *search->drawn);
-	if (!search->distance || !search->queue || !search->visited || !search->drawn) {
+	if (!search->distance || !search->ports || !search->branches || !search->queue || !search->visited ||
+	    !search->drawn) {
 		topology_search_destroy(search);
 		return NULL;
 	}
@@ -76,6 +92,8 @@ void topology_search_destroy(struct topology_search *search)
 	if (!search)
 		return;
 	free(search->distance);
+	free(search->ports);
+	free(search->branches);
 	free(search->walks);
 	free(search->first);
 	free(search->begins);
@@ -92,44 +110,52 @@ static void measure_distances(struct topology_search *search)
 	const struct topology_paths *paths = search->paths;
 	uint32_t head = 0, tail = 0;
 
-	memset(search->distance, NOWHERE, paths->switch_count);
+	for (uint32_t n = 0; n < paths->switch_count; n++)
+		search->distance[n] = NOWHERE;
 	search->bipartite = true;
 	search->distance[search->to] = 0;
 	search->queue[tail++] = search->to;
 	while (head < tail) {
 		uint32_t node = search->queue[head++];
-		uint8_t distance = search->distance[node];
+		uint32_t distance = search->distance[node];
 
-		if (distance >= TOPOLOGY_PATHS_LINKS_MAXIMUM)
+		if (distance >= LINKS_MAXIMUM)
 			break;
 		for (uint32_t i = paths->first_step[node]; i < paths->first_step[node + 1]; i++) {
 			uint32_t to = paths->steps[i].to;
 
 			if (search->distance[to] == NOWHERE) {
-				search->distance[to] = (uint8_t)(distance + 1);
+				search->distance[to] = distance + 1;
 				search->queue[tail++] = to;
 			} else if (search->distance[to] == distance) {
 				search->bipartite = false;
 			}
 		}
 	}
+	search->reached = tail;
+}
+
+/* Returns the position in walks[] and first[] of the walks of one length from a node. */
+static size_t position(const struct topology_search *search, uint32_t length, uint32_t node)
+{
+	return (size_t)(length - search->distance[node]) * search->paths->switch_count + node;
 }
 
 static double walks_from(const struct topology_search *search, uint32_t length, uint32_t node)
 {
-	return search->walks[(size_t)length * search->paths->switch_count + node];
+	return length < search->distance[node] ? 0 : search->walks[position(search, length, node)];
 }
 
 static struct first_steps first_from(const struct topology_search *search, uint32_t length, uint32_t node)
 {
-	return search->first[(size_t)length * search->paths->switch_count + node];
+	return search->first[position(search, length, node)];
 }
 
-/* Reserves memory for the rows up to `length` of walks[] and first[], and for their steps. */
-static int reserve_rows(struct topology_search *search, uint32_t length)
+/* Reserves memory for another row of walks[] and first[], and for its steps. */
+static int reserve_row(struct topology_search *search)
 {
 	const struct topology_paths *paths = search->paths;
-	size_t nodes = (length + 1) * (size_t)paths->switch_count;
+	size_t nodes = (search->rows + 1) * (size_t)paths->switch_count;
 	size_t steps = search->begins_count + paths->first_step[paths->switch_count] + 1;
 	double *walks = array_reserve(search->walks, nodes, &search->walks_capacity, sizeof *walks);
 	struct first_steps *first = array_reserve(search->first, nodes, &search->first_capacity, sizeof *first);
@@ -142,43 +168,51 @@ static int reserve_rows(struct topology_search *search, uint32_t length)
 }
 
 /*
- * Adds the rows of the next length to walks[] and first[]. A walk of this length consists of a step to a neighbour and
- * a walk from there that is one link shorter. Walks do not pass the destination before their end.
+ * Counts the walks of one length from a node. Such a walk consists of a step to a neighbour and a walk from there that
+ * is one link shorter. Walks do not pass the destination before their end.
+ */
+static void count_from(struct topology_search *search, uint32_t length, uint32_t node)
+{
+	const struct topology_paths *paths = search->paths;
+	struct first_steps *first = &search->first[position(search, length, node)];
+	struct step *begins = search->begins + search->begins_count;
+	uint32_t live = 0;
+	double sum = 0, most = 0;
+
+	for (uint32_t i = paths->first_step[node]; i < paths->first_step[node + 1]; i++) {
+		double more = walks_from(search, length - 1, paths->steps[i].to);
+
+		begins[live] = paths->steps[i];
+		live += more > 0;
+		sum += more;
+		most = more > most ? more : most;
+	}
+	*first = (struct first_steps){
+		.at = (uint32_t)search->begins_count, .count = (uint16_t)live, .even = sum == live * most};
+	search->walks[position(search, length, node)] = fmin(sum, WALKS_MAXIMUM);
+	search->begins_count += live;
+}
+
+/*
+ * Adds the next row to walks[] and first[]. The nodes are counted by increasing distance, so that the shorter walks
+ * from their neighbours are counted before.
  */
 static int count_walks(struct topology_search *search)
 {
-	const struct topology_paths *paths = search->paths;
-	uint32_t length = search->lengths;
-	const double *shorter;
-	double *walks;
+	uint32_t extra = search->rows;
 
-	if (reserve_rows(search, length) < 0)
+	if (reserve_row(search) < 0)
 		return -ENOMEM;
-	walks = search->walks + (size_t)length * paths->switch_count;
-	shorter = walks - paths->switch_count;
-	search->lengths++;
-	for (uint32_t n = 0; n < paths->switch_count; n++) {
-		struct first_steps *first = &search->first[(size_t)length * paths->switch_count + n];
-		struct step *begins = search->begins + search->begins_count;
-		uint32_t distance = search->distance[n], live = 0;
-		double sum = 0, most = 0;
+	search->rows++;
+	for (uint32_t i = 0; i < search->reached; i++) {
+		uint32_t node = search->queue[i], length = search->distance[node] + extra;
 
-		*first = (struct first_steps){.at = (uint32_t)search->begins_count};
-		walks[n] = length == 0 && n == search->to;
-		if (n == search->to || distance > length || (search->bipartite && (length - distance) % 2))
+		if (node != search->to && !(search->bipartite && extra % 2)) {
+			count_from(search, length, node);
 			continue;
-		for (uint32_t i = paths->first_step[n]; i < paths->first_step[n + 1]; i++) {
-			double more = shorter[paths->steps[i].to];
-
-			begins[live] = paths->steps[i];
-			live += more > 0;
-			sum += more;
-			most = more > most ? more : most;
 		}
-		walks[n] = sum;
-		first->count = (uint16_t)live;
-		first->even = sum == live * most;
-		search->begins_count += live;
+		search->first[position(search, length, node)] = (struct first_steps){0};
+		search->walks[position(search, length, node)] = length == 0;
 	}
 	return 0;
 }
@@ -215,26 +249,38 @@ static void keep(struct topology_search *search, uint32_t length)
 }
 
 /*
- * Depth-first search for all loopless paths of `length` links. Takes only steps that begin a walk of `left` links to
- * the destination. search->ports contains the length - left steps so far, which lead to `node`.
+ * Depth-first search for all loopless paths of `length` links from a switch. Takes only steps that begin a walk of the
+ * remaining length to the destination.
  */
-static void enumerate(struct topology_search *search, uint32_t node, uint32_t length, uint32_t left)
+static void enumerate(struct topology_search *search, uint32_t from, uint32_t length)
 {
-	struct first_steps first = first_from(search, left, node);
+	struct branch *branches = search->branches;
+	uint32_t depth = 0;
 
-	search->visited[node] = true;
-	for (uint32_t i = 0; i < first.count && !search->failed; i++) {
-		struct step step = search->begins[first.at + i];
+	branches[0] = (struct branch){.node = from};
+	search->visited[from] = true;
+	for (;;) {
+		struct branch *branch = &branches[depth];
+		struct first_steps first = first_from(search, length - depth, branch->node);
+		struct step step;
 
+		if (branch->next == first.count || search->failed) {
+			search->visited[branch->node] = false;
+			if (depth-- == 0)
+				return;
+			continue;
+		}
+		step = search->begins[first.at + branch->next++];
 		if (search->visited[step.to])
 			continue;
-		search->ports[length - left] = step.port;
-		if (left == 1)
+		search->ports[depth] = step.port;
+		if (depth + 1 == length) {
 			keep(search, length);
-		else
-			enumerate(search, step.to, length, left - 1);
+			continue;
+		}
+		branches[++depth] = (struct branch){.node = step.to};
+		search->visited[step.to] = true;
 	}
-	search->visited[node] = false;
 }
 
 /*
@@ -246,14 +292,13 @@ static struct step draw_step(struct topology_search *search, uint32_t left, uint
 	__extension__ typedef unsigned __int128 wide;
 	struct first_steps first = first_from(search, left, node);
 	const struct step *begins = search->begins + first.at;
-	const double *shorter = search->walks + (size_t)(left - 1) * search->paths->switch_count;
 	uint32_t i = 0;
 	double at;
 
 	if (first.even)
 		return begins[(wide)rng_next(&search->rng) * first.count >> 64];
 	at = rng_uniform(&search->rng) * walks_from(search, left, node);
-	while (i + 1u < first.count && (at -= shorter[begins[i].to]) >= 0)
+	while (i + 1u < first.count && (at -= walks_from(search, left - 1, begins[i].to)) >= 0)
 		i++;
 	return begins[i];
 }
@@ -337,7 +382,7 @@ static void find_of_length(struct topology_search *search, uint32_t from, uint32
 	search->found_count = 0;
 	if (walks_from(search, length, from) > DRAWS * wanted && draw_paths(search, from, length, wanted))
 		return;
-	enumerate(search, from, length, length);
+	enumerate(search, from, length);
 	if (search->found_count > wanted) {
 		rng_shuffle(&search->rng, search->text + before, search->found_count,
 			    (length + 1) * sizeof *search->text);
@@ -351,12 +396,12 @@ static void find_from(struct topology_search *search, uint32_t from)
 	uint32_t wanted = search->paths->options.k, shortest = search->distance[from];
 	uint32_t longest = shortest + search->paths->options.detour;
 
-	if (longest > TOPOLOGY_PATHS_LINKS_MAXIMUM)
-		longest = TOPOLOGY_PATHS_LINKS_MAXIMUM;
+	if (longest > LINKS_MAXIMUM)
+		longest = LINKS_MAXIMUM;
 	if (longest > search->paths->switch_count - 1)
 		longest = search->paths->switch_count - 1;
 	for (uint32_t length = shortest; length <= longest && wanted > 0 && !search->failed; length++) {
-		while (search->lengths <= length)
+		while (search->rows <= length - shortest)
 			if (count_walks(search) < 0) {
 				search->failed = true;
 				return;
@@ -375,7 +420,7 @@ int topology_search_to(struct topology_search *search, uint32_t to, struct path_
 	if (!first)
 		return -ENOMEM;
 	search->to = search->paths->index_of[to];
-	search->lengths = 0;
+	search->rows = 0;
 	search->begins_count = 0;
 	search->text_count = 0;
 	search->failed = false;
@@ -389,6 +434,8 @@ int topology_search_to(struct topology_search *search, uint32_t to, struct path_
 			find_from(search, index);
 	}
 	first[to] = (uint32_t)search->text_count;
+	if (search->text_count > UINT32_MAX)
+		search->failed = true;
 	ports = search->failed ? NULL : malloc(search->text_count * sizeof *ports + 1);
 	if (!ports) {
 		free(first);

@@ -17,7 +17,7 @@ static void walk(const struct topology_adjacency *adjacency, const struct path_m
 	for (; at < end; paths++) {
 		uint32_t node = s, links = *at++;
 
-		if (links > PATH_MAP_LINKS_MAXIMUM)
+		if (links > end - at)
 			abort();
 		for (uint32_t i = 0; i < links; i++)
 			node = adjacency->to[adjacency->first[node] + *at++];

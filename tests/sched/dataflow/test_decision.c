@@ -133,9 +133,10 @@ static double worst_use(const struct network *network, const struct network_rout
 
 		for (uint32_t p = 0; p < network->pair_count; p++)
 			for (uint32_t i = 0; i < network->pairs[p].route.count; i++)
-				if (network->pairs[p].route.resources[i] / 2 == route->resources[r] / 2)
+				if (network_route_link(&network->pairs[p].route, i) / 2 ==
+				    network_route_link(route, r) / 2)
 					flows += network->pairs[p].users;
-		worst = fmax(worst, flows / network_capacity(network, route->resources[r]));
+		worst = fmax(worst, flows / network_capacity(network, network_route_link(route, r)));
 	}
 	return worst;
 }

@@ -148,7 +148,8 @@ static struct outcomes place(const char *engine, enum engine_literal literal, co
 		cr_assert_eq(answer.route_count, 1);
 		cr_assert_eq(network_route(world.network, hosts[0], hosts[1], answer.routes[0].number, &route), 0);
 		for (uint32_t r = 0; r < route.count; r++) {
-			const struct topology_link *link = &world.dataflow->topology->links[route.resources[r] / 2];
+			const struct topology_link *link =
+				&world.dataflow->topology->links[network_route_link(&route, r) / 2];
 			uint32_t spine = node(&world, "spine0");
 
 			outcomes.spine0 += link->a == spine || link->b == spine; /* two links */

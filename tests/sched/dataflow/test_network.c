@@ -192,7 +192,7 @@ Test(dataflow_network, a_job_that_finds_no_route_changes_nothing)
 	job->hosts[1] = a;
 	job->hosts[2] = d;
 	cr_expect_eq(network_start(dumbbell.network, job, graph, no_second_route, &calls, &err), -EHOSTUNREACH);
-	cr_expect_str_eq(err.text, "no route of at most 66 links from 'a' to 'd'");
+	cr_expect_str_eq(err.text, "no route from 'a' to 'd'");
 	cr_expect_eq(calls, 2);
 	cr_expect_eq(network_route_of(dumbbell.network, a, b), -ENOENT, "the first flow's route is given back");
 	cr_expect_eq(network_free_slots(dumbbell.network, a), 1);
@@ -285,7 +285,7 @@ static void expect_route(struct network *network, uint32_t to, uint32_t number, 
 
 	if (network_route(network, 3, to, number, &route) == 0)
 		for (uint32_t r = 0; r < route.count; r++) {
-			network_resource_name(network, route.resources[r], name);
+			network_resource_name(network, network_route_link(&route, r), name);
 			snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", r ? ", " : "", name);
 		}
 	cr_expect_str_eq(text, wanted);
@@ -313,4 +313,57 @@ Test(dataflow_network, each_link_of_a_dual_homed_host_is_used)
 	expect_route(network, 4, 0, "");
 	network_destroy(network);
 	dataflow_destroy(dataflow);
+}
+
+/* A ring of `count` switches s0.., with hosts a and b on s0 and c and d on s300. */
+static struct topology *make_ring(uint32_t count)
+{
+	struct topology *topology = topology_create();
+	char name[16];
+
+	for (uint32_t n = 0; n < count; n++) {
+		snprintf(name, sizeof name, "s%u", n);
+		topology_add_node(topology, TOPOLOGY_SWITCH, name, NULL);
+	}
+	for (uint32_t n = 0; n < count; n++)
+		topology_add_link(topology, n, (n + 1) % count, 10, 10, NULL);
+	for (uint32_t h = 0; h < 4; h++) {
+		snprintf(name, sizeof name, "%c", "abcd"[h]);
+		topology_add_node(topology, TOPOLOGY_HOST, name, NULL);
+		topology_add_link(topology, count + h, h < 2 ? 0 : 300, 10, 10, NULL);
+	}
+	return topology;
+}
+
+Test(dataflow_network, routes_may_have_hundreds_of_links)
+{
+	enum { COUNT = 700, A = COUNT, C = COUNT + 2, D = COUNT + 3 };
+	struct topology *ring = make_ring(COUNT);
+	struct topology_paths_options paths = {.k = 4, .detour = 4, .seed = 1};
+	uint32_t slots[COUNT + 4] = {0}, numbers[NETWORK_ROUTES_MAXIMUM];
+	double cpu[COUNT + 4] = {0};
+	struct network *network = network_create(ring, slots, cpu, &paths, NULL);
+	struct network_route routes[NETWORK_ROUTES_MAXIMUM], other, live, again;
+
+	cr_assert_eq(network_routes(network, A, C, routes, numbers), 1);
+	cr_assert_eq(routes[0].count, 302);
+	cr_expect_eq(network_route_link(&routes[0], 0), 2 * COUNT, "a -> s0");
+	for (uint32_t r = 1; r < 301; r++)
+		cr_assert_eq(network_route_link(&routes[0], r), 2 * (r - 1), "s%u -> s%u", r - 1, r);
+	cr_expect_eq(network_route_link(&routes[0], 301), 2 * (COUNT + 2) + 1, "s300 -> c");
+	cr_assert_eq(network_route(network, A, D, 0, &other), 0);
+	cr_expect_eq(other.path, routes[0].path, "routes between the same switches share the path");
+
+	ring->links[7].up = false;
+	cr_assert_eq(network_route(network, A, C, paths.k, &live), 0);
+	cr_expect_eq(live.count, 402, "the other way round");
+	for (uint32_t r = 1; r < 401; r++)
+		cr_assert_eq(network_route_link(&live, r), 2 * (COUNT - r) + 1);
+	ring->links[7].up = true;
+	cr_expect_eq(network_route(network, A, C, paths.k, &again), -ENOENT, "the stored route is up");
+	ring->links[8].up = false;
+	cr_assert_eq(network_route(network, A, C, paths.k, &again), 0);
+	cr_expect_eq(again.path, live.path, "a live path that was found before is not stored twice");
+	network_destroy(network);
+	topology_destroy(ring);
 }

@@ -27,7 +27,7 @@ static void count_flows(struct decision *decision, const uint32_t *hosts, const 
 		const struct network_route *route = route_of(decision, hosts[flow->from], hosts[flow->to]);
 
 		for (uint32_t r = 0; route && r < route->count; r++)
-			flows_on[route->resources[r] / 2]++;
+			flows_on[network_route_link(route, r) / 2]++;
 	}
 }
 
@@ -36,8 +36,8 @@ static double bandwidth(const struct decision *decision, const double *flows_on,
 	double least = INFINITY;
 
 	for (uint32_t r = 0; route && r < route->count; r++)
-		least = fmin(least, network_capacity(decision->network, route->resources[r]) /
-					    fmax(flows_on[route->resources[r] / 2], 1));
+		least = fmin(least, network_capacity(decision->network, network_route_link(route, r)) /
+					    fmax(flows_on[network_route_link(route, r) / 2], 1));
 	return least;
 }
 

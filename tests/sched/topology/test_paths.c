@@ -58,7 +58,7 @@ static void count_paths(const struct topology *topology, uint32_t node, uint32_t
 static void expect_loopless(const struct topology *topology, const struct topology_path *path, uint32_t from,
 			    uint32_t to)
 {
-	bool visited[NODES_MAXIMUM + 1] = {false};
+	bool *visited = calloc(topology->node_count, sizeof *visited);
 
 	for (uint32_t i = 0; i < path->count; i++) {
 		const struct topology_link *link = &topology->links[path->links[i]];
@@ -71,6 +71,7 @@ static void expect_loopless(const struct topology *topology, const struct topolo
 	}
 	cr_assert_eq(from, to);
 	cr_assert_not(visited[to]);
+	free(visited);
 }
 
 static void check_pair(struct topology_paths *paths, const struct topology *topology, uint32_t k, uint32_t from,
@@ -214,24 +215,54 @@ static struct topology *row_of_switches(uint32_t count, bool closed)
 	return topology;
 }
 
-Test(paths, have_at_most_the_maximum_number_of_links)
+Test(paths, may_have_hundreds_of_links)
 {
-	enum { MOST = TOPOLOGY_PATHS_LINKS_MAXIMUM };
-	struct topology *row = row_of_switches(MOST + 3, false);
+	struct topology *row = row_of_switches(300, false);
 	struct topology_paths_options options = {.k = 4, .detour = 4};
 	struct topology_paths *paths = topology_paths_create(row, &options, NULL);
 	struct topology_path found[4];
 
-	for (uint32_t links = 0; links <= MOST + 2; links++) {
-		cr_assert_eq(topology_paths_between(paths, 0, links, found), links <= MOST, "%u links", links);
-		cr_assert(links > MOST || found[0].count == links);
-		for (uint32_t i = 0; links <= MOST && i < links; i++)
+	for (uint32_t links = 0; links < 300; links++) {
+		cr_assert_eq(topology_paths_between(paths, 0, links, found), 1, "%u links", links);
+		cr_assert_eq(found[0].count, links);
+		for (uint32_t i = 0; i < links; i++)
 			cr_assert_eq(found[0].links[i], i);
 	}
-	cr_expect_eq(topology_paths_between(paths, MOST + 2, 2, found), 1);
-	cr_expect_eq(topology_paths_between(paths, MOST + 2, 1, found), 0);
+	cr_assert_eq(topology_paths_between(paths, 299, 0, found), 1);
+	for (uint32_t i = 0; i < 299; i++)
+		cr_assert_eq(found[0].links[i], 298 - i, "from the end to the beginning");
 	topology_paths_destroy(paths);
 	topology_destroy(row);
+}
+
+/* The most distant switches of a torus of 80 x 80 are joined by 4.3e23 paths of 80 links. */
+Test(paths, of_a_large_torus_are_drawn)
+{
+	enum { SIDE = 80, FAR = SIDE * SIDE / 2 + SIDE / 2, K = 10 };
+	struct topology *torus = topology_create();
+	struct topology_paths_options options = {.k = K, .detour = 4, .seed = 3};
+	struct topology_paths *paths;
+	struct topology_path found[K];
+	char name[16];
+
+	for (uint32_t n = 0; n < SIDE * SIDE; n++) {
+		snprintf(name, sizeof name, "s%u", n);
+		topology_add_node(torus, TOPOLOGY_SWITCH, name, NULL);
+	}
+	for (uint32_t n = 0; n < SIDE * SIDE; n++) {
+		topology_add_link(torus, n, n / SIDE * SIDE + (n + 1) % SIDE, 1, 1, NULL);
+		topology_add_link(torus, n, (n + SIDE) % (SIDE * SIDE), 1, 1, NULL);
+	}
+	paths = topology_paths_create(torus, &options, NULL);
+	cr_assert_eq(topology_paths_between(paths, 0, FAR, found), K);
+	for (int i = 0; i < K; i++) {
+		cr_assert_eq(found[i].count, SIDE);
+		expect_loopless(torus, &found[i], 0, FAR);
+		for (int j = 0; j < i; j++)
+			cr_assert_neq(memcmp(found[i].links, found[j].links, SIDE * sizeof *found[i].links), 0);
+	}
+	topology_paths_destroy(paths);
+	topology_destroy(torus);
 }
 
 /* The way round a ring of n switches has n - 2 links more than the link between two neighbours. */
@@ -405,7 +436,7 @@ Test(paths, bad_options_are_refused)
 	cr_expect_eq(err.code, EINVAL);
 	cr_expect_null(topology_paths_create(topology, &many, &err));
 	many.k = TOPOLOGY_PATHS_K_MAXIMUM;
-	many.detour = TOPOLOGY_PATHS_LINKS_MAXIMUM;
+	many.detour = TOPOLOGY_PATHS_DETOUR_MAXIMUM + 1;
 	cr_expect_null(topology_paths_create(topology, &many, &err));
 	many.detour--;
 	paths = topology_paths_create(topology, &many, &err);

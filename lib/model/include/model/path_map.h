@@ -20,10 +20,7 @@
 #include <base/error.h>
 #include <model/topology.h>
 
-enum {
-	PATH_MAP_K_MAXIMUM = 64,
-	PATH_MAP_LINKS_MAXIMUM = 64, /* of one path */
-};
+enum { PATH_MAP_K_MAXIMUM = 64 };
 
 /*
  * Paths to one switch t: those from s < t are at first[s] .. first[s + 1] - 1 of ports[]. first is NULL if none are

@@ -15,6 +15,7 @@ struct fabric {
 	struct lab_route *routes;
 	size_t route_count;
 	int *route_nodes; /* the nodes of all routes; routes[].nodes point to them */
+	size_t route_nodes_capacity;
 };
 
 /*

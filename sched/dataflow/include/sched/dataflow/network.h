@@ -27,18 +27,26 @@
 #include <sched/dataflow/graph.h>
 #include <sched/topology/paths.h>
 
-enum { NETWORK_ROUTES_MAXIMUM = TOPOLOGY_PATHS_K_MAXIMUM, NETWORK_ROUTE_LINKS = TOPOLOGY_PATHS_LINKS_MAXIMUM + 2 };
+enum { NETWORK_ROUTES_MAXIMUM = TOPOLOGY_PATHS_K_MAXIMUM };
 
 struct network;
 
 /*
  * The links of a route as numbers of resources, in order and in the direction from the host with the lower node number
- * to the host with the higher one.
+ * to the host with the higher one: the first host's link, the path between switches, the other host's link. The routes
+ * between the same two switches share the path, which the network keeps until network_destroy().
  */
 struct network_route {
-	uint32_t count;
-	uint32_t resources[NETWORK_ROUTE_LINKS];
+	uint32_t count; /* of links: 2 + those of the path */
+	uint32_t first, last;
+	const uint32_t *path;
 };
+
+/* Returns link `at` of a route, at < route->count. */
+static inline uint32_t network_route_link(const struct network_route *route, uint32_t at)
+{
+	return at == 0 ? route->first : at + 1 == route->count ? route->last : route->path[at - 1];
+}
 
 /* A job that runs on the network. Routes belong to pairs of hosts, not to jobs (network_route_of()). */
 struct network_job {

@@ -8,14 +8,14 @@
  * paths of the greatest length than are needed for k paths, a random choice of them is stored, so that paths of equal
  * length share the load. The same seed gives the same paths, whatever the order of the requests.
  *
- * Method: dynamic programming computes W[i][v], the number of walks of i links from v to the destination. Path lengths
- * are tried in increasing order, beginning with the distance. By W, walks of a length are drawn with equal
- * probability; those without a loop are kept. If there are few walks, or the draws do not find enough paths, all paths
- * of the length are enumerated. So no shorter path is missed.
+ * Method: dynamic programming computes the number of walks from each switch to the destination, by their length. Path
+ * lengths are tried in increasing order, beginning with the distance. By these numbers, walks of a length are drawn
+ * with equal probability; those without a loop are kept. If there are few walks, or the draws do not find enough paths,
+ * all paths of the length are enumerated. So no shorter path is missed.
  *
  * Time per destination: O(number of lengths tried * links of the network), and about k draws for each source switch.
- * Memory: 2 bytes per link of a stored path. Only one thread at a time may use a struct topology_paths;
- * topology_paths_compute_all() starts its own threads.
+ * Memory: 2 bytes per link of a stored path, which has at most 65,535 links. Only one thread at a time may use a struct
+ * topology_paths; topology_paths_compute_all() starts its own threads.
  */
 #ifndef SCHED_TOPOLOGY_PATHS_H
 #define SCHED_TOPOLOGY_PATHS_H
@@ -28,13 +28,14 @@
 
 enum {
 	TOPOLOGY_PATHS_K_MAXIMUM = PATH_MAP_K_MAXIMUM,
-	TOPOLOGY_PATHS_LINKS_MAXIMUM = PATH_MAP_LINKS_MAXIMUM, /* maximum number of links of a path */
-	TOPOLOGY_PATHS_DETOUR = 4,                             /* default of topology_paths_options.detour */
+	TOPOLOGY_PATHS_DETOUR = 4, /* default of topology_paths_options.detour */
+	TOPOLOGY_PATHS_DETOUR_MAXIMUM = 63,
 };
 
 struct topology_paths_options {
-	uint32_t k;      /* maximum number of paths per pair of switches, 1..TOPOLOGY_PATHS_K_MAXIMUM */
-	uint32_t detour; /* maximum number of extra links of a path, compared with the shortest path of the pair */
+	uint32_t k; /* maximum number of paths per pair of switches, 1..TOPOLOGY_PATHS_K_MAXIMUM */
+	/* Maximum number of extra links of a path, compared with the shortest path of the pair. */
+	uint32_t detour; /* 0..TOPOLOGY_PATHS_DETOUR_MAXIMUM */
 	uint64_t seed;
 	/*
 	 * File with the paths of all pairs (model/path_map.h). If the file exists, reads the paths from it. If not,
@@ -46,7 +47,7 @@ struct topology_paths_options {
 /* One path: its links in order from the source, as numbers of the topology's links. */
 struct topology_path {
 	uint32_t count;
-	uint32_t links[TOPOLOGY_PATHS_LINKS_MAXIMUM];
+	const uint32_t *links;
 };
 
 struct topology_paths;
@@ -61,7 +62,8 @@ void topology_paths_destroy(struct topology_paths *paths); /* NULL is legal */
 
 /*
  * Writes the paths from switch `from` to switch `to`, shortest first, to found[k]. Returns the number of paths, or
- * -ENOMEM. If from == to, there is one path, without links.
+ * -ENOMEM. If from == to, there is one path, without links. The arrays of links belong to `paths` and are valid until
+ * the next call.
  */
 int topology_paths_between(struct topology_paths *paths, uint32_t from, uint32_t to, struct topology_path *found);
 
