@@ -45,7 +45,7 @@ static struct dataflow_plan *make_plan(const struct dataflow_settings *settings,
 }
 
 /* Prints one line per engine. */
-static int compare(const struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err)
+static int compare(struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err)
 {
 	printf("%-12s %12s %12s %12s %10s\n", "ENGINE", "SUM MB/s", "MEAN MB/s", "WORST MB/s", "MS A JOB");
 	for (size_t e = 0; engine_name(e); e++) {
@@ -53,6 +53,7 @@ static int compare(const struct dataflow_settings *settings, struct dataflow *da
 		double sum = 0, worst = INFINITY, seconds = 0;
 		uint32_t jobs = plan ? plan->job_count : 0;
 
+		settings->start = ns_now_monotonic(); /* of the next engine */
 		if (!plan)
 			return dataflow_fail(err);
 		for (uint32_t j = 0; j < jobs; j++) {

@@ -117,6 +117,7 @@ void dataflow_settings_default(struct dataflow_settings *settings)
 					       .k = 10,
 					       .detour = TOPOLOGY_PATHS_DETOUR,
 					       .random_runs = 20,
+					       .start = ns_now_monotonic(),
 					       .starts = defaults.starts,
 					       .local_MBps = defaults.local_MBps,
 					       .temperature = defaults.temperature,
@@ -154,7 +155,7 @@ struct engine_options dataflow_engine_options(const struct dataflow_settings *se
 	options.latency = settings->latency;
 	options.now = ns_now_monotonic;
 	if (settings->deadline_ms > 0)
-		options.deadline = ns_add(ns_now_monotonic(), ns_from_us(settings->deadline_ms * 1e3));
+		options.deadline = ns_add(settings->start, ns_from_us(settings->deadline_ms * 1e3));
 	return options;
 }
 

@@ -284,7 +284,7 @@ static int write_answer(struct decision *decision, struct engine_answer *answer)
 		uint32_t from = hosts[decision->graph->flows[f].from], to = hosts[decision->graph->flows[f].to];
 
 		if (from != to && !decision_pair_is_fixed(decision, from, to))
-			decision_pair(decision, from, to)->users++;
+			decision_pair(decision, from, to)->users = 1;
 	}
 	for (uint32_t p = 0; p < decision->pair_count; p++)
 		if (decision->pairs[p].users > 0)

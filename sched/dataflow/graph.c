@@ -226,7 +226,8 @@ static int follow_sources(struct dataflow_graph *graph, const double *gains)
 	int code = memory ? 0 : -ENOMEM;
 
 	graph->sink_share = calloc(graph->source_count + 1, sizeof *graph->sink_share);
-	if (!graph->sink_share)
+	carried.items = array_reserve(NULL, graph->flow_count + 1u, &carried.capacity, sizeof *carried.items);
+	if (!graph->sink_share || !carried.items)
 		code = -ENOMEM;
 	for (uint32_t s = 0; code == 0 && s < graph->source_count; s++)
 		code = follow_source(graph, gains, s, &spread, &carried, &received);

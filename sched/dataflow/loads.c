@@ -29,36 +29,54 @@ void loads_free(struct loads *loads)
 	*loads = (struct loads){0};
 }
 
-/* Returns 1 + the index of the resource's latest load, or its initial value 0; NULL if out of memory. */
-static uint32_t *latest_of(struct loads *loads, uint32_t resource)
+/* Reserves memory for the latest loads of the resources below `resources`. */
+static int reserve_latest(struct loads *loads, size_t resources)
 {
 	size_t had = loads->latest_capacity;
-	uint32_t *latest = array_reserve(loads->latest, (size_t)resource + 1, &loads->latest_capacity, sizeof *latest);
+	uint32_t *latest = array_reserve(loads->latest, resources, &loads->latest_capacity, sizeof *latest);
 
 	if (!latest)
-		return NULL;
+		return -ENOMEM;
 	if (loads->latest_capacity > had)
 		memset(latest + had, 0, (loads->latest_capacity - had) * sizeof *latest);
 	loads->latest = latest;
-	return &latest[resource];
+	return 0;
+}
+
+/* Reserves memory for `count` more loads. */
+static int reserve_loads(struct loads *loads, size_t count)
+{
+	struct load *items;
+
+	if (loads->capacity - loads->count >= count)
+		return 0;
+	items = array_reserve(loads->items, loads->count + count, &loads->capacity, sizeof *items);
+	if (!items)
+		return -ENOMEM;
+	loads->items = items;
+	return 0;
+}
+
+/* As loads_add(). The caller has reserved memory for the load, and for the latest load of the resource. */
+static inline void add(struct loads *loads, uint32_t resource, uint32_t source, double load)
+{
+	uint32_t latest = loads->latest[resource];
+	struct load *item = latest > 0 && latest <= loads->count ? &loads->items[latest - 1] : NULL;
+
+	/* A source may have thousands of flows over the links near its host: their loads are added up. */
+	if (item && item->resource == resource && item->source == source) {
+		item->load += load;
+		return;
+	}
+	loads->items[loads->count++] = (struct load){.resource = resource, .source = source, .load = load};
+	loads->latest[resource] = (uint32_t)loads->count;
 }
 
 int loads_add(struct loads *loads, uint32_t resource, uint32_t source, double load)
 {
-	struct load *items = array_grow(loads->items, loads->count, &loads->capacity, sizeof *items), *item;
-	uint32_t *latest = latest_of(loads, resource);
-
-	loads->items = items ? items : loads->items;
-	if (!items || !latest)
+	if (reserve_loads(loads, 1) < 0 || reserve_latest(loads, (size_t)resource + 1) < 0)
 		return -ENOMEM;
-	/* A source may have thousands of flows over the links near its host: their loads are added up. */
-	item = *latest > 0 && *latest <= loads->count ? &items[*latest - 1] : NULL;
-	if (item && item->resource == resource && item->source == source) {
-		item->load += load;
-		return 0;
-	}
-	items[loads->count++] = (struct load){.resource = resource, .source = source, .load = load};
-	*latest = (uint32_t)loads->count;
+	add(loads, resource, source, load);
 	return 0;
 }
 
@@ -125,28 +143,41 @@ static const struct network_route *route_between(const struct network *network, 
 static int add_flow(struct loads *loads, const struct network_route *route, bool backwards,
 		    const struct dataflow_by_source *carried, uint32_t flow)
 {
-	for (uint32_t i = carried->first[flow]; i < carried->first[flow + 1]; i++)
-		for (uint32_t l = 0; l < route->count; l++) {
-			int code = loads_add(loads, network_route_link(route, l) ^ backwards,
-					     loads->source_count + carried->source[i], carried->rate[i]);
+	for (uint32_t i = carried->first[flow]; i < carried->first[flow + 1]; i++) {
+		uint32_t source = loads->source_count + carried->source[i];
+		double rate = carried->rate[i];
 
-			if (code < 0)
-				return code;
-		}
+		if (reserve_loads(loads, route->count) < 0)
+			return -ENOMEM;
+		add(loads, route->first ^ backwards, source, rate);
+		for (uint32_t l = 0; l + 2 < route->count; l++)
+			add(loads, route->path[l] ^ backwards, source, rate);
+		add(loads, route->last ^ backwards, source, rate);
+	}
 	return 0;
 }
 
 static int add_flows(struct loads *loads, const struct network *network, const struct dataflow_job *job,
 		     const struct dataflow_graph *graph, const struct loads_routes *routes)
 {
+	uint32_t last_from = DATAFLOW_NOWHERE, last_to = DATAFLOW_NOWHERE;
+	const struct network_route *route = NULL;
+
+	/* Most of the loads are merged, so that there is hardly more than one for each flow and source. */
+	if (reserve_latest(loads, network_resource_count(network)) < 0 ||
+	    reserve_loads(loads, graph->carried.first[graph->flow_count]) < 0)
+		return -ENOMEM;
 	for (uint32_t f = 0; f < graph->flow_count; f++) {
 		uint32_t from = job->hosts[graph->flows[f].from], to = job->hosts[graph->flows[f].to];
-		const struct network_route *route;
 		int code;
 
 		if (from == to)
 			continue;
-		route = route_between(network, routes, from < to ? from : to, from < to ? to : from);
+		/* A sender's flows to the tasks of one host follow each other. */
+		if (from != last_from || to != last_to)
+			route = route_between(network, routes, from < to ? from : to, from < to ? to : from);
+		last_from = from;
+		last_to = to;
 		if (!route) {
 			for (uint32_t i = graph->carried.first[f]; i < graph->carried.first[f + 1]; i++)
 				loads->broken[loads->source_count + graph->carried.source[i]] = true;

@@ -122,8 +122,29 @@ void utility_start(struct utility *utility)
 }
 
 /*
+ * Widens the paths that end with a flow from a task. Returns true if that concerns a task before it: this pass over the
+ * tasks comes to the later ones.
+ */
+static bool widen_from(struct utility *utility, const struct dataflow_graph *graph, uint32_t task)
+{
+	double *reach = utility->reach;
+	bool changed = false;
+
+	for (uint32_t f = graph->out[task]; reach[task] > 0 && f < graph->out[task + 1]; f++) {
+		uint32_t to = graph->flows[f].to;
+		double width = reach[task] < utility->width[f] ? reach[task] : utility->width[f];
+
+		if (width > reach[to]) {
+			reach[to] = width;
+			changed |= to < task;
+		}
+	}
+	return changed;
+}
+
+/*
  * Computes reach[]: for each task, the bandwidth of the widest path along flows from the source to the task. Bellman
- * and Ford's algorithm: passes over all flows, until nothing changes.
+ * and Ford's algorithm: passes over all tasks, until nothing changes.
  */
 static void widen(struct utility *utility, const struct dataflow_graph *graph, uint32_t source)
 {
@@ -134,16 +155,8 @@ static void widen(struct utility *utility, const struct dataflow_graph *graph, u
 	reach[source] = INFINITY;
 	while (changed) {
 		changed = false;
-		for (uint32_t f = 0; f < graph->flow_count; f++) {
-			const struct dataflow_flow *flow = &graph->flows[f];
-			double width = reach[flow->from] < utility->width[f] ? reach[flow->from] : utility->width[f];
-
-			if (width > reach[flow->to]) {
-				reach[flow->to] = width;
-				/* If flow->to > flow->from, this pass comes to the flows from flow->to later. */
-				changed |= flow->to < flow->from;
-			}
-		}
+		for (uint32_t t = 0; t < graph->task_count; t++)
+			changed |= widen_from(utility, graph, t);
 	}
 }
 

@@ -37,6 +37,7 @@ struct dataflow_settings {
 	int64_t slots, jobs, tasks;
 	double link_MBps, split_MB;
 	bool pin;
+	struct ns start; /* when deadline_ms begins: dataflow_settings_default() sets it to the present */
 	/* Simulation. */
 	bool simulate;
 	double until_s, buffer_MB;

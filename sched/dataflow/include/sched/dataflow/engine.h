@@ -51,6 +51,8 @@ enum engine_available {
 };
 extern const char *const engine_available_names[]; /* ends with NULL */
 
+enum { ENGINE_LATE_EVALUATIONS = 3 };
+
 struct engine_options {
 	uint64_t seed;
 	uint32_t evaluations; /* maximum number of placements to evaluate; 0: the engine's default */
@@ -59,7 +61,11 @@ struct engine_options {
 	double local_MBps;    /* maximum rate of a source, MB/s, also if all its data stays on one host; > 0. It becomes
 				 the limit of all sources on the network (network_rates()) */
 	struct ns (*now)(void); /* clock of `deadline` and of the measured times; may be NULL */
-	struct ns deadline; /* when now() reaches it, the search ends with the best answer so far; v == 0: no limit */
+	/*
+	 * When now() reaches it, the search ends with the best answer so far; v == 0: no limit. After the deadline,
+	 * engine_place() makes at most ENGINE_LATE_EVALUATIONS evaluations, so that each job gets a placement.
+	 */
+	struct ns deadline;
 	/*
 	 * If not NULL, engines rate and completion multiply the job's rates by the job's performance at the measured
 	 * latency. The job must then belong to the scenario that was given to dataflow_latency_open().

@@ -31,8 +31,8 @@ struct dataflow_plan {
 
 /*
  * Places the jobs of the scenario, which is borrowed, and sets their hosts[]. random_runs: number of random placements
- * for random_MBps; 0: does not compute it. Returns NULL with err set for the errors of engine_place() and
- * dataflow_graph_create().
+ * for random_MBps; 0: does not compute it; fewer, or none, if there is no time for them before the deadline. Returns
+ * NULL with err set for the errors of engine_place() and dataflow_graph_create().
  */
 struct dataflow_plan *dataflow_plan_create(struct dataflow *dataflow, const struct engine *engine,
 					   const struct engine_options *options,
