@@ -9,12 +9,17 @@
 
 #include <base/log.h>
 
-bool run_has_failed(const struct run *run, const struct plan_job *job)
+static struct run_failure *failure_of(const struct run *run, const struct plan_job *job)
 {
 	for (uint32_t f = 0; f < run->failure_count; f++)
 		if (run->failures[f].job == job->job->name)
-			return true;
-	return false;
+			return &run->failures[f];
+	return NULL;
+}
+
+bool run_has_failed(const struct run *run, const struct plan_job *job)
+{
+	return failure_of(run, job) != NULL;
 }
 
 /* Ends a process. Returns true if it had already been killed by a signal; its status is then in *status. */
@@ -45,30 +50,45 @@ static void offer_nothing(const struct run *run, const struct dataflow_job *job)
 			network_offer(run->plan->network, j, run->nothing);
 }
 
-void run_fail_job(struct run *run, struct run_process *process, int status)
+/*
+ * Kills the job's processes. If one of them had been killed by a signal before, sets *cause to its task and *status to
+ * its status, unless *status is already that of a killed process.
+ */
+static void end_job(struct run *run, const struct plan_job *job, const struct task_process **cause, int *status)
 {
-	const struct task_process *cause = process->task;
-	const struct plan_job *job = cause->job;
-	struct run_failure *failure = &run->failures[run->failure_count];
-
 	for (uint32_t p = 0; p < run->process_count; p++) {
-		struct task_process *task = run->processes[p].task;
+		const struct task_process *task = run->processes[p].task;
 		int other = 0;
 
-		if (task->job != job)
+		if (!task || task->job != job)
 			continue;
-		if (end(&run->processes[p], &other) && !WIFSIGNALED(status)) {
-			cause = task;
-			status = other;
+		if (end(&run->processes[p], &other) && !WIFSIGNALED(*status)) {
+			*cause = task;
+			*status = other;
 		}
-		task->report.sent_MBps = task->report.received_MBps = 0;
 	}
-	*failure = (struct run_failure){.job = job->job->name,
-					.host = run->lab->hosts[run->fabric.node_of[job->job->hosts[cause->task]]].name,
-					.task = cause->task,
-					.s = ns_to_s(ns_sub(ns_now_monotonic(), run->start)),
-					.status = status};
-	run->failure_count++;
-	offer_nothing(run, job->job);
+	for (uint32_t t = 0; t < run->task_count; t++)
+		if (run->tasks[t].job == job)
+			run->tasks[t].report.sent_MBps = run->tasks[t].report.received_MBps = 0;
+}
+
+void run_fail_job(struct run *run, const struct task_process *cause, int status)
+{
+	const struct plan_job *job = cause->job;
+	struct run_failure *failure = failure_of(run, job);
+	bool known = failure != NULL;
+
+	if (known && (WIFSIGNALED(failure->status) || !WIFSIGNALED(status)))
+		return;
+	if (!known) {
+		end_job(run, job, &cause, &status);
+		failure = &run->failures[run->failure_count++];
+		failure->s = ns_to_s(ns_sub(ns_now_monotonic(), run->start));
+		offer_nothing(run, job->job);
+	}
+	failure->job = job->job->name;
+	failure->host = run->lab->hosts[run->fabric.node_of[job->job->hosts[cause->task]]].name;
+	failure->task = cause->task;
+	failure->status = status;
 	log_warning("task %s on host %s failed; its job ends", cause->plan->task, failure->host);
 }

@@ -113,10 +113,14 @@ static struct task_process *find_task(struct run *run, const char *name)
 
 static int take_line(struct run *run, struct run_process *process, const char *line, size_t bytes, struct error *err)
 {
+	static const char failed[] = "failed ";
 	struct worker_report report;
 	struct task_process *task = process->task;
-	int code = worker_report_parse(name_of(process), line, bytes, &report, err);
+	int code;
 
+	if (!task && bytes > sizeof failed && memcmp(line, failed, sizeof failed - 1) == 0)
+		return run_take_slurm_failure(run, line, bytes, err);
+	code = worker_report_parse(name_of(process), line, bytes, &report, err);
 	if (code == 0 && !task)
 		task = find_task(run, report.task);
 	if (code != 0 || !task)
@@ -149,13 +153,13 @@ static int end_process(struct run *run, struct run_process *process, struct erro
 		;
 	process->pid = 0;
 	for (uint32_t t = 0; t < run->task_count; t++)
-		if (!process->task || process->task == &run->tasks[t])
+		if (process->task ? process->task == &run->tasks[t] : !run_has_failed(run, run->tasks[t].job))
 			done &= run->tasks[t].report.done;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && done)
 		return 0;
 	if (!process->task)
 		return error_set(err, EIO, "srun failed");
-	run_fail_job(run, process, status);
+	run_fail_job(run, process->task, status);
 	return 0;
 }
 

@@ -84,6 +84,8 @@ int run_choose_ports(struct run *run, struct error *err);
 int run_start_tasks(struct run *run, struct error *err);
 /* Starts srun, which starts all tasks. Returns 0, or -errno with err set. */
 int run_start_by_slurm(struct run *run, struct run_process *process, struct error *err);
+/* Takes a line "failed NODE.LOCALID STATUS" of srun's output. Returns 0, or -EBADMSG with err set. */
+int run_take_slurm_failure(struct run *run, const char *line, size_t bytes, struct error *err);
 void run_remove_plans(struct run *run);
 /*
  * Reads the reports of a process. If a worker has failed, ends its job (run_fail_job()). Returns 0; or -errno with err
@@ -93,9 +95,10 @@ int run_read_process(struct run *run, struct run_process *process, struct error 
 /*
  * Ends the job of a worker that has failed with the given status of waitpid(): kills its other processes, adds it to
  * failures[], and lets its sources offer nothing. The job's failure is that of the process that failed by itself: the
- * neighbours of a killed worker fail because they lose their connections.
+ * neighbours of a killed worker fail because they lose their connections. Under Slurm, this ends the job's other
+ * processes, and each one that fails comes here.
  */
-void run_fail_job(struct run *run, struct run_process *process, int status);
+void run_fail_job(struct run *run, const struct task_process *cause, int status);
 bool run_has_failed(const struct run *run, const struct plan_job *job);
 void run_end_tasks(struct run *run);
 

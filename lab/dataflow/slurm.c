@@ -3,7 +3,8 @@
  * Starts the tasks by Slurm: one srun of a heterogeneous job. The job has one component for each host: as many tasks as
  * the host has, on the node that has the host's name. The plan of a source is the file NODE.LOCALID.source, that of any
  * other task NODE.LOCALID.task; LOCALID is the number of the task on its node (SLURM_LOCALID). The reports of all tasks
- * are lines of srun's output.
+ * are lines of srun's output. A task that fails adds the line "failed NODE.LOCALID STATUS" with the shell's exit
+ * status, and Slurm gets exit status 0, because it would otherwise end the tasks of all jobs.
  */
 #include "run_priv.h"
 
@@ -25,10 +26,12 @@ enum { COMPONENT_WORDS = 12 };
  * The shell script that srun runs for each task. $0: folder of the plans; $1: program; $2: seconds until sources end.
  * `timeout` then ends a source by SIGTERM, as the controller does without Slurm.
  */
-static const char script[] =
-	"plan=$0/$SLURMD_NODENAME.$SLURM_LOCALID\n"
-	"[ ! -e \"$plan.source\" ] || exec timeout --preserve-status \"$2\" \"$1\" dataflow worker \"$plan.source\"\n"
-	"exec \"$1\" dataflow worker \"$plan.task\"";
+static const char script[] = "plan=$0/$SLURMD_NODENAME.$SLURM_LOCALID\n"
+			     "if [ -e \"$plan.source\" ]; then\n"
+			     "timeout --preserve-status \"$2\" \"$1\" dataflow worker \"$plan.source\"\n"
+			     "else \"$1\" dataflow worker \"$plan.task\"; fi\n"
+			     "status=$?\n"
+			     "[ $status -eq 0 ] || echo \"failed $SLURMD_NODENAME.$SLURM_LOCALID $status\"";
 
 static const char *host_of(const struct run *run, uint32_t task)
 {
@@ -45,6 +48,35 @@ static uint32_t local_number(const struct run *run, uint32_t task)
 	for (uint32_t t = 0; t < task; t++)
 		number += strcmp(host_of(run, t), host_of(run, task)) == 0;
 	return number;
+}
+
+/* Returns the task with local number `number` on a host, or NULL. */
+static struct task_process *find_task(struct run *run, const char *host, uint32_t number)
+{
+	for (uint32_t t = 0; t < run->task_count; t++)
+		if (strcmp(host_of(run, t), host) == 0 && local_number(run, t) == number)
+			return &run->tasks[t];
+	return NULL;
+}
+
+int run_take_slurm_failure(struct run *run, const char *line, size_t bytes, struct error *err)
+{
+	char text[128] = "", host[128];
+	unsigned int number, code;
+	const struct task_process *task = NULL;
+
+	memcpy(text, line, bytes < sizeof text ? bytes : sizeof text - 1);
+	/* The node's name may have dots. */
+	if (sscanf(text, "failed %127[^ ] %u", host, &code) == 2 && strrchr(host, '.') &&
+	    sscanf(strrchr(host, '.'), ".%u", &number) == 1) {
+		*strrchr(host, '.') = '\0';
+		task = find_task(run, host, number);
+	}
+	if (!task)
+		return error_set(err, EBADMSG, "srun: a failure of an unknown task: '%s'", text);
+	/* A shell adds 128 to the number of the signal that killed the process. */
+	run_fail_job(run, task, code > 128 ? (int)(code - 128) & 0x7f : (int)(code & 0xff) << 8);
+	return 0;
 }
 
 static void plan_path(const struct run *run, uint32_t task, char path[PATH_MAX])

@@ -29,7 +29,7 @@ workers() { ctl squeue -h -t R -o '%N %C' | sort | paste -sd, ; }
 placed() { [ "$(workers)" = "h0 2,h15 1,h4 1,h8 1" ]; }
 check "Slurm runs a job of four components on the decided hosts" wait_for 60 placed
 # task NODE: lists the tasks whose processes are in the node's network namespace
-tasks() { for pid in $(ip netns pids "$lab-$1"); do tr '\0' '\n' <"/proc/$pid/cmdline" | grep "^$dir/plans"; done | xargs jq -r .task | sort -u | paste -sd' '; }
+tasks() { for pid in $(ip netns pids "$lab-$1"); do tr '\0' '\n' <"/proc/$pid/cmdline" | grep "^$dir/plans/.*\.\(source\|task\)$"; done | xargs jq -r .task | sort -u | paste -sd' '; }
 tasks_right() { [ "$(tasks h0)/$(tasks h15)/$(tasks h8)/$(tasks h4)" = "j.a.0 j.a.1/j.b.0/j.b.1/j.c.0" ]; }
 check "each task runs where it was decided" wait_for 30 tasks_right
 wait $run
@@ -42,6 +42,23 @@ check "Slurm has no job left" wait_for 30 no_job
 check "the shared folder is empty again" test -z "$(ls "$dir/plans")"
 refuses "a shared folder that does not exist" 1 'cannot create a folder in it: No such file' \
 	"$nomora" dataflow run --lab $lab --seconds 1 --random-runs 0 --json --slurm "$dir/none" "$scratch/job.json"
+
+# A worker of job j is killed. Job k runs to its end.
+jq '.jobs += [.jobs[0] | .name = "k" | .components[] |= (.tasks = 1) | .placement = {"a.0": "h4", "b.0": "h8", "c.0": "h15"}] | .slots = 3' \
+	"$scratch/job.json" >"$scratch/two.json"
+PATH=$dir/bin:$PATH "$nomora" dataflow run --lab $lab --seconds 40 --random-runs 0 --json --slurm "$dir/plans" "$scratch/two.json" >"$scratch/out" 2>"$scratch/said" &
+run=$!
+check "two jobs are under way" wait_for 60 jq -es 'map(select(.sink_MBps > 0.2)) | length > 2' "$scratch/out"
+for pid in $(ip netns pids "$lab-h15"); do
+	tr '\0' '\n' <"/proc/$pid/cmdline" | grep "^$dir/plans/.*\.task" | xargs -r jq -r .task | grep -qx j.b.0 && [ "$(ps -o comm= "$pid")" = nomora ] && kill -KILL "$pid"
+done
+check "the failed task is named" wait_for 30 grep -q 'task j.b.0 on host h15 failed; its job ends' "$scratch/said"
+code=0
+wait $run || code=$?
+check "the exit status is 1" test $code -eq 1
+check "the result has the job's failure, and the other job's sink" jq -e '(.failures | map([.job, .task, .cause]) == [["j", "b.0", "killed by signal 9"]]) and
+	(.sinks | map(select(.job == "k" and .measured_MBps > 0.3)) | length == 1)' <<<"$(tail -n 1 "$scratch/out")"
+check "Slurm has no job left after it" wait_for 30 no_job
 
 PATH=$dir/bin:$PATH setsid "$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 --json --slurm "$dir/plans" "$scratch/job.json" >"$scratch/out" 2>&1 &
 run=$!

@@ -939,6 +939,40 @@ Test(lab_dataflow, a_run_whose_tasks_fail)
 	remove_srun();
 }
 
+/* Under Slurm, a failed task adds a line to srun's output. The neighbours of a killed task fail, too, perhaps before.
+ */
+Test(lab_dataflow, a_task_that_fails_under_slurm_ends_its_job)
+{
+	struct run_result result;
+	struct error err = {0};
+	FILE *file;
+
+	make_srun(0);
+	for (int order = 0; order < 2; order++) {
+		file = create("reports");
+		write_reports(file, "count.words.0", 800, 0, 0);
+		fputs(order ? "failed h3.1 1\nfailed h3.0 137\n" : "failed h3.0 137\nfailed h3.1 1\n", file);
+		fclose(file);
+		cr_assert_eq(run_plan(&lab, dataflow, plan, &options, &result, &err), 0, "%s", err.text);
+		cr_assert_eq(result.failure_count, 1);
+		cr_assert_str_eq(result.failures[0].job, "count");
+		cr_assert_str_eq(result.failures[0].host, "h3");
+		cr_assert_eq(result.failures[0].task, 2);
+		cr_assert(WIFSIGNALED(result.failures[0].status) && WTERMSIG(result.failures[0].status) == SIGKILL);
+		cr_assert_not(result.complete);
+		cr_assert_eq(run_result_check(&result, &err), -EIO);
+		cr_assert_str_eq(err.text, "1 job was not run to the end, because the process of a task failed");
+		run_result_clear(&result);
+	}
+	file = create("reports");
+	fputs("failed h3.2 1\n", file);
+	fclose(file);
+	cr_assert_eq(run_plan(&lab, dataflow, plan, &options, &result, &err), -EBADMSG);
+	cr_assert_str_eq(err.text, "srun: a failure of an unknown task: 'failed h3.2 1'");
+	run_result_clear(&result);
+	remove_srun();
+}
+
 /* With source ports, no routes are set, and none is replaced. A fault after the end of the tasks is missed. */
 Test(lab_dataflow, a_run_with_ports)
 {
