@@ -128,11 +128,12 @@ int topology_paths_between(struct topology_paths *paths, uint32_t from, uint32_t
 	uint32_t low = from < to ? from : to, high = from < to ? to : from;
 	const struct path_map_to *stored = &paths->map.to[high];
 	const uint16_t *ports, *end;
+	static const uint32_t none;
 	uint32_t *links;
 	int count = 0;
 
 	if (from == to) {
-		found[0] = (struct topology_path){0};
+		found[0] = (struct topology_path){.links = &none};
 		return 1;
 	}
 	if (!stored->first) {
