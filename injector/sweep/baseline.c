@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sweeper_priv.h"
-#include "commands_priv.h"
-#include "host_priv.h"
 
 #include <errno.h>
 #include <math.h>

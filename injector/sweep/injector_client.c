@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "injector_client_priv.h"
-#include "host_priv.h"
+#include "sweeper_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +51,7 @@ int injector_client_read(const char *control, struct injector_state_totals *stat
 	return code;
 }
 
-int injector_client_set(const char *control, struct delay_pair delay, struct error *err)
+static int injector_client_set(const char *control, struct delay_pair delay, struct error *err)
 {
 	json_t *body = json_pack("{s:f, s:f}", "delay_ab_us", delay.ab_us, "delay_ba_us", delay.ba_us);
 	json_t *answer = client_ask_injector(control, "set", body, patience, err);
@@ -67,8 +66,7 @@ int injector_client_set(const char *control, struct delay_pair delay, struct err
 /*
  * Only one sweep at a time uses an injector: two would change the delay during each other's runs. The lock is on a file
  * next to the injector's control socket (in a lab, in the lab's state folder), which all network namespaces see. The
- * kernel releases the lock when its holder ends. The file contains the holder's process number and its note of delays
- * (delay_note.c).
+ * kernel releases the lock when its holder ends. The file contains the holder's process number and its note of delays.
  */
 
 enum { FILE_BYTES = 500 }; /* longer than the whole file: process number and note of delays */
@@ -173,7 +171,7 @@ int sweeper_find_other(const char *control)
 }
 
 /*
- * The note is the second line of the lock file (lock.c). If a sweep is killed, the next sweep reads the note, and
+ * The note is the second line of the lock file. If a sweep is killed, the next sweep reads the note, and
  * restores the delays that the killed sweep had found at its start, if
  * - the injector is the same one, as the inode and time of its control socket show, and
  * - the injector still has a delay that the killed sweep set. A delay that somebody else has set since then is not
@@ -229,4 +227,50 @@ bool delay_note_read(int lock, const char *control, struct delay_note *note)
 		      &note->found.ba_us, &note->set.ab_us, &note->set.ba_us, &note->before.ab_us, &note->before.ba_us,
 		      noted) == 7 &&
 	       strcmp(noted, socket) == 0 && is_delay(note->found) && is_delay(note->set) && is_delay(note->before);
+}
+
+struct delay_pair path_split_delay(const struct sweep_plan *plan, double delay_us)
+{
+	return (struct delay_pair){.ab_us = plan->direction == SWEEP_BA ? 0 : delay_us,
+				   .ba_us = plan->direction == SWEEP_AB ? 0 : delay_us};
+}
+
+int path_set_delay(struct sweeper *sweeper, struct delay_pair delay, struct error *err)
+{
+	const char *control = sweeper->plan->injector;
+	struct delay_note *note = &sweeper->note;
+	int code;
+
+	note->before = note->set;
+	note->set = delay;
+	delay_note_write(sweeper->lock, control, note);
+	code = injector_client_set(control, delay, err);
+	if (code)
+		note->set = note->before;
+	return code;
+}
+
+int path_find_delays(struct sweeper *sweeper, struct error *err)
+{
+	const char *control = sweeper->plan->injector;
+	struct injector_state_totals now;
+	struct delay_note *note = &sweeper->note, left;
+	int code = injector_client_read(control, &now, err);
+
+	if (code)
+		return code;
+	note->found = note->set = (struct delay_pair){now.delay_us[0], now.delay_us[1]};
+	if (!delay_note_read(sweeper->lock, control, &left) || injector_client_has_delay(&now, left.found) ||
+	    !(injector_client_has_delay(&now, left.set) || injector_client_has_delay(&now, left.before)))
+		return 0;
+	note->found = left.found;
+	sweeper_say(sweeper,
+		    "a killed sweep left delays of %.10g us from A to B and %.10g us back: restored %.10g and %.10g",
+		    now.delay_us[0], now.delay_us[1], left.found.ab_us, left.found.ba_us);
+	return path_set_delay(sweeper, left.found, err);
+}
+
+void path_restore(struct sweeper *sweeper)
+{
+	injector_client_set(sweeper->plan->injector, sweeper->note.found, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "attempt_priv.h"
+#include "sweeper_priv.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,9 +7,6 @@
 
 #include <base/file.h>
 
-#include "commands_priv.h"
-#include "attempt_priv.h"
-
 /*
  * Extra runs are made to reach the plan's precision. This is the run number of the first reference between extra runs;
  * all references between the plan's repetitions have lower numbers.

@@ -2,15 +2,96 @@
 #include "sweeper_priv.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include <base/number.h>
 
-#include "commands_priv.h"
-#include "attempt_priv.h"
-#include "machine_priv.h"
+static const double uptime_rounding_s = 1e-3;
+
+static __attribute__((format(printf, 2, 3))) void add_reason(struct sweep_attempt *attempt, const char *format, ...)
+{
+	size_t length = strlen(attempt->reasons);
+	va_list arguments;
+
+	if (length > 0 && length < sizeof attempt->reasons - 3)
+		length += (size_t)snprintf(attempt->reasons + length, sizeof attempt->reasons - length, "; ");
+	va_start(arguments, format);
+	vsnprintf(attempt->reasons + length, sizeof attempt->reasons - length, format, arguments);
+	va_end(arguments);
+}
+
+/* Returns true if the gate on stalls refuses the attempt. Pure. */
+static bool is_stalled(const struct sweep_plan *plan, const struct sweep_attempt *attempt)
+{
+	struct injector_interval injector = attempt_injector(attempt);
+
+	return injector_interval_stall_percent(&injector) > plan->maximum_stall_percent;
+}
+
+void attempt_judge(const struct sweep_plan *plan, struct sweep_attempt *attempt)
+{
+	struct injector_interval injector = attempt_injector(attempt);
+	double disturbed_percent = injector_interval_disturbed_percent(&injector);
+	double steal_percent = machine_steal_percent(&attempt->machine_before, &attempt->machine_after);
+
+	if (injector.dropped > 0)
+		add_reason(attempt, "the injector dropped %.0f packets", injector.dropped);
+	if (is_stalled(plan, attempt))
+		add_reason(attempt, "the injector stalled for %.3g %% of the run (limit %g %%)",
+			   injector_interval_stall_percent(&injector), plan->maximum_stall_percent);
+	if (disturbed_percent > plan->maximum_disturbed_percent)
+		add_reason(attempt, "%.3g %% of the packets met a stall (limit %g %%)", disturbed_percent,
+			   plan->maximum_disturbed_percent);
+	if (steal_percent > plan->maximum_steal_percent)
+		add_reason(attempt, "the hypervisor took %.3g %% of the processors' time (limit %g %%)", steal_percent,
+			   plan->maximum_steal_percent);
+	if (attempt->busy_percent > plan->maximum_busy_percent)
+		add_reason(attempt, "other programs used %.3g %% of the processors before the run (limit %g %%)",
+			   attempt->busy_percent, plan->maximum_busy_percent);
+	if (plan->maximum_load > 0 && attempt->machine_before.load > plan->maximum_load)
+		add_reason(attempt, "load average %.3g (limit %g)", attempt->machine_before.load, plan->maximum_load);
+	if (attempt->has_rtt &&
+	    fabs(attempt->rtt_us - attempt->rtt_expected_us) >
+		    plan->rtt_tolerance_percent / 100 * attempt->rtt_expected_us + plan->rtt_tolerance_us)
+		add_reason(attempt, "round trip %.0f us, expected %.0f", attempt->rtt_us, attempt->rtt_expected_us);
+}
+
+int attempt_check_delay(const struct sweep_plan *plan, const struct sweep_attempt *attempt, struct error *err)
+{
+	const struct injector_state_totals *before = &attempt->before, *after = &attempt->after;
+	struct delay_pair wanted = path_split_delay(plan, attempt->run.delay_us);
+	const struct injector_state_totals *odd;
+
+	/*
+	 * The injector was read before the elapsed time began and after it ended, and its uptime is measured by the
+	 * same clock. So the uptime grew by at least the elapsed time, if the injector was not restarted.
+	 */
+	if (after->uptime_s - before->uptime_s < attempt->elapsed_s - uptime_rounding_s ||
+	    attempt_injector(attempt).packets < 0)
+		return error_set(err, ESTALE, "the injector was restarted, or its counters reset, during the run");
+	odd = injector_client_has_delay(before, wanted) ? after : before;
+	if (injector_client_has_delay(odd, wanted) && after->delay_changes == before->delay_changes)
+		return 0;
+	if (injector_client_has_delay(odd, wanted))
+		return error_set(err, ESTALE,
+				 "somebody else set the injector's delay during the run, and then back again");
+	return error_set(err, ESTALE,
+			 "somebody else set the injector's delay: %.10g us from A to B and %.10g back, expected %.10g "
+			 "and %.10g",
+			 odd->delay_us[0], odd->delay_us[1], wanted.ab_us, wanted.ba_us);
+}
+
+bool attempt_is_better(const struct sweep_attempt *attempt, const struct sweep_attempt *best)
+{
+	struct injector_interval here = attempt_injector(attempt), there = attempt_injector(best);
+
+	return attempt->measured &&
+	       (!best->measured || injector_interval_stall_percent(&here) < injector_interval_stall_percent(&there));
+}
 
 /*
  * Minimum length of a pause for computing the load, in ticks of all our processors together. With fewer ticks, of 10 ms
@@ -281,7 +362,7 @@ static int give_up(struct sweeper *sweeper, const struct sweep_schedule_run *run
 }
 
 /* Appends the rows of the accepted attempt. */
-static int accept(struct sweeper *sweeper, const struct sweep_attempt *attempt, struct error *err)
+static int accept_attempt(struct sweeper *sweeper, const struct sweep_attempt *attempt, struct error *err)
 {
 	int code = append_rows(sweeper, attempt, err);
 
@@ -329,7 +410,7 @@ static void name_rival(const struct sweeper *sweeper, struct sweep_attempt *atte
 	char text[160];
 
 	if (poller_find_rival(sweeper->plan->injector, text, sizeof text))
-		attempt_add_reason(attempt, "%s", text);
+		add_reason(attempt, "%s", text);
 }
 
 /* Makes one attempt, judges and logs it. Returns its error code; err is set if that is not 0. */
@@ -341,10 +422,10 @@ static int try_once(struct sweeper *sweeper, struct sweep_attempt *attempt, stru
 		return code;
 	attempt->measured = attempt->measured && !code;
 	if (code)
-		attempt_add_reason(attempt, "%s", err->text);
+		add_reason(attempt, "%s", err->text);
 	else
 		attempt_judge(sweeper->plan, attempt);
-	if (!code && attempt_stalled(sweeper->plan, attempt))
+	if (!code && is_stalled(sweeper->plan, attempt))
 		name_rival(sweeper, attempt);
 	journal_attempt(sweeper, attempt);
 	return code;
@@ -369,7 +450,7 @@ int run_make(struct sweeper *sweeper, const struct sweep_schedule_run *run, stru
 			return code;
 		}
 		if (!attempt.reasons[0])
-			return accept(sweeper, &attempt, err);
+			return accept_attempt(sweeper, &attempt, err);
 		if (attempt_is_better(&attempt, &best))
 			best = attempt;
 		if (!best.measured)
@@ -382,5 +463,5 @@ int run_make(struct sweeper *sweeper, const struct sweep_schedule_run *run, stru
 	if (!best.measured)
 		return give_up(sweeper, run, err);
 	*err = (struct error){0};
-	return accept(sweeper, &best, err);
+	return accept_attempt(sweeper, &best, err);
 }

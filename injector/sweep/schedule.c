@@ -9,8 +9,8 @@
 
 #include <base/number.h>
 #include <base/rng.h>
-#include <model/sweep.h>
 #include <injector/sweep/plan.h>
+#include <model/sweep.h>
 
 enum { CURVE_DELAYS = 3 };
 

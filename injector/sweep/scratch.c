@@ -3,7 +3,7 @@
  * The folder that the plan's commands may write to. If a sweep is killed, its folder remains: the next sweep kills the
  * processes that the killed sweep left, and removes its folder.
  */
-#include "scratch_priv.h"
+#include "sweeper_priv.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "injector_client_priv.h"
+#include "sweeper_priv.h"
 
 static char control[] = "/tmp/nomora-test-note-XXXXXX";
 static FILE *lock;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "injector_client_priv.h"
+#include "sweeper_priv.h"
 
 static int parse(const char *text, struct injector_state_totals *state, struct error *err)
 {

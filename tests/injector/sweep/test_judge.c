@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "attempt_priv.h"
 #include "sweeper_priv.h"
 
 static struct sweep_plan plan;

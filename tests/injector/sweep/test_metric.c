@@ -8,7 +8,6 @@
 
 #include <injector/sweep/metric.h>
 
-#include "pattern_priv.h"
 #include "sweeper_priv.h"
 
 static int extract(const char *text, const char *output, double *value)

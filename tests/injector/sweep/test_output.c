@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "host_priv.h"
+#include "sweeper_priv.h"
 
 Test(output, the_last_line_with_text)
 {
