@@ -22,7 +22,7 @@
  * BLOCKING_OUTWARD and its layers, rounds with 5 % too few slots take 30 / 160 ms (p50 / p99) instead of 26 / 91. At
  * 2,500 machines without BLOCKING_INWARD, rounds with wide rows scan 2.7 times as many arcs.
  */
-#include "structured_search.h"
+#include "structured_priv.h"
 
 enum { OPEN, CLOSED }; /* values of visit.level in BLOCKING_UNLAYERED */
 

@@ -4,7 +4,7 @@
  * root. In a forward search, flow rises on steps from a group into a column, and falls on steps from a column to a
  * group; in a backward search the other way round.
  */
-#include "structured_search.h"
+#include "structured_priv.h"
 
 /*
  * One step of a path: a change of the group's flow into the column. If the flow rises, `cost` is that of the group's
@@ -212,4 +212,31 @@ int32_t path_augment_outward(struct structured *state, int32_t node, int32_t uni
 	else
 		group_add_deferred(state, ~node, -units);
 	return units;
+}
+
+/* A block has no price of its own, only a floor: a lower bound on the prices of its columns. */
+void search_move_prices(struct structured *state, int32_t sign)
+{
+	const struct search *search = &state->search;
+
+	for (int32_t i = 0; i < search->visited_count; i++) {
+		int32_t node = search->visited[i];
+
+		if (node >= NODE_BLOCK)
+			continue;
+		int32_t moved =
+			search->best - (int32_t)(node >= 0 ? state->column_labels[node] : state->group_labels[~node]);
+
+		if (moved <= 0)
+			continue;
+		if (node < 0) {
+			state->groups[~node].price += sign * moved;
+			group_note_price(state, ~node);
+			continue;
+		}
+		struct block *b = &state->blocks[state->column_blocks[node]];
+		int32_t price = state->prices[node] += sign * moved;
+
+		b->floor = least(b->floor, price);
+	}
 }

@@ -25,15 +25,15 @@
  * aggregator_price is 0. Those are the conditions of optimality (complementary slackness):
  *
  *   solve:
- *     if nothing was solved before, or a repair would take longer (attempt.c):
+ *     if nothing was solved before, or a repair would take longer (solve.c):
  *         forget flow; all prices = a guess of the aggregator's price; keep units where they run at least cost;
- *         give free slots on cheapest arcs to groups in order of regret (start.c)      -> the rest is excess
+ *         give free slots on cheapest arcs to groups in order of regret (repair.c)     -> the rest is excess
  *     repair:
  *       1. for each group with excess (repair.c):
  *              forward search (Dijkstra in reduced costs) to the nearest of: a free slot, a deficit, the aggregator,
  *              "unscheduled"; the price of each settled node rises by the target's distance minus the node's distance
  *              augment along the path (path.c), then a blocking flow along arcs of reduced cost 0 (blocking.c)
- *       2. for each deficit (aggregator.c):
+ *       2. for each deficit (repair.c):
  *              backward search to the unit that gains most by moving there, no farther than the aggregator's price
  *              augment along the path
  *       3. bind deferred units to free slots; while there are
@@ -46,16 +46,16 @@
  * aggregator's price moves a unit or a price. A step that moves neither would be repeated for ever; it ends the solve
  * with MCF_STALLED.
  *
- * Files, from the ground up: queue, state (memory), reference (arcs by target), running (arcs of limited
- * capacity), flow (units on columns), slot (free slots), group and column (changes), row and change (arcs),
- * search, forward, backward, path, blocking, aggregator, repair, start, export, import, attempt, solve; restore, read.
+ * Files, from the ground up: state (memory, queue, arcs by target), flow (units on columns, free slots), group (price,
+ * supply, arcs of limited capacity), row (arcs), column (changes of columns, and of a row's blocks), search, path,
+ * blocking, repair (also the aggregator and solves from scratch), solve, export (also import, restore and read).
  */
 #ifndef STRUCTURED_PRIV_H
 #define STRUCTURED_PRIV_H
 
 #include <sched/mcf/structured.h>
 
-#include "structured_queue.h"
+#include "queue_priv.h"
 
 enum {
 	ROW_MOST_ARCS = INT32_MAX / 8,
@@ -266,7 +266,7 @@ struct blocking {
 	int32_t depth;      /* number of nodes on the current path, limited by DEPTH_MOST */
 };
 
-/* Scratch of row.c, change.c and running.c. */
+/* Scratch of row.c, column.c and group.c. */
 struct row_scratch {
 	/* [columns] units to be assigned to an arc to the column, or a mark; all 0 between calls */
 	int32_t *unplaced;
@@ -298,7 +298,7 @@ struct structured {
 	/* [groups] */
 	struct group *groups;
 	int32_t *group_prices;  /* copies of the groups' prices: most searches read nothing else of a group */
-	uint64_t *group_labels; /* [groups] distances found by the current search, see structured_search.h */
+	uint64_t *group_labels; /* [groups] distances found by the current search, see search.c */
 	struct allocated *allocated;
 	/* [columns] */
 	struct column *columns;
@@ -313,7 +313,7 @@ struct structured {
 	struct block *blocks;
 	struct reference_list *block_references;
 	int32_t group_count, group_allocated, column_count, column_allocated, block_count, block_allocated;
-	bool referenced; /* the lists of references exist, see reference.c */
+	bool referenced; /* the lists of references exist, see state.c */
 	bool solved;     /* flow and prices satisfy the invariants above */
 	bool no_memory;
 	bool stalled;  /* a step moved neither a unit nor a price */
@@ -387,7 +387,7 @@ void group_changed(struct structured *state, int32_t group); /* records that the
 /* as group_changed(), and puts the group in waiting_list */
 void group_waits(struct structured *state, int32_t group);
 
-/* limited.c: the capacity of limited arcs. */
+/* The capacity of limited arcs. */
 int32_t limited_find(const struct group *group, int32_t column, int32_t cost); /* index in `running`, or NONE */
 /* Returns INT32_MAX for an unlimited arc. */
 int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost);
@@ -399,7 +399,7 @@ void limited_change(struct structured *state, int32_t group, int32_t place, int3
 int32_t arc_residual_at(const struct group *group, int32_t target, int32_t cost);
 
 /*
- * running.c: running_drop() removes the limited arcs and the entries of `running`; running_add() adds new ones. Each
+ * group.c: running_drop() removes the limited arcs and the entries of `running`; running_add() adds new ones. Each
  * scans the row only if there are limited arcs to remove or add. running_exchange() does both in a row whose unlimited
  * arcs stay. Columns whose limited arcs do not change keep their flow; the shares on the other columns are detached,
  * and *detached is their number.
@@ -409,7 +409,7 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 bool running_exchange(struct structured *state, int32_t group, const struct structured_running *running, int32_t count,
 		      int32_t *detached);
 
-/* reference.c */
+/* References, see state.c. */
 void references_build(struct structured *state);
 void references_unlink(struct structured *state, int32_t group);
 /* `cost` is as in struct reference. Returns the index of the reference, or NONE if out of memory. */
@@ -442,22 +442,19 @@ void group_reprice(struct structured *state, int32_t group);
 /* export.c: true if the export has an arc from the group to the sink for units that cannot be routed. */
 bool export_has_unrouted(const struct group *group);
 
-/* import.c: computes flow and prices by the network simplex. If that fails, sets no_memory or stalled. */
+/* solve.c: computes flow and prices by the network simplex. If that fails, sets no_memory or stalled. */
 void import_simplex(struct structured *state);
 
-/* start.c */
+/* repair.c: solves from scratch, and repairs. */
+
 /* Removes all units, and sets every open column to the aggregator's price. */
 void start_forget(struct structured *state, int32_t aggregator_price);
 void start_fresh(struct structured *state, int32_t aggregator_price);
 
-/* attempt.c */
-void start_solve(struct structured *state);
-
-/* repair.c */
 void push_all(struct structured *state);
 void repair(struct structured *state);
 
-/* forward.c */
+/* search.c: shortest paths in reduced costs, forward and backward. */
 void search_group_forward(struct structured *state, int32_t group);
 void search_from_excess(struct structured *state); /* of all groups in excess_list */
 /*
@@ -465,8 +462,6 @@ void search_from_excess(struct structured *state); /* of all groups in excess_li
  * distance `limit`.
  */
 void search_from_waiting(struct structured *state, int32_t limit);
-
-/* backward.c */
 void search_from_deficit(struct structured *state, int32_t column);
 void search_to_aggregator(struct structured *state);
 
@@ -475,8 +470,11 @@ int32_t path_augment(struct structured *state, int32_t units);
 /* As path_augment(), but from a meeting. Return 0 if the node is no longer on a shortest path. */
 int32_t path_augment_inward(struct structured *state, int32_t group, int32_t units);
 int32_t path_augment_outward(struct structured *state, int32_t node, int32_t units);
+/* Changes the prices of nodes that the last search settled by their distance to the target: up (sign 1) or down (-1).
+ */
+void search_move_prices(struct structured *state, int32_t sign);
 
-/* slot.c: free slots at the aggregator's price. */
+/* flow.c: free slots at the aggregator's price. */
 int32_t block_free_slot(struct structured *state, int32_t block);
 int32_t group_free_slot(struct structured *state, int32_t group, int32_t below, int32_t *column);
 /* returns PRICE_CLOSED if no column of the block is open */
@@ -493,7 +491,7 @@ int32_t blocking_inward(struct structured *state, int32_t units);
 int32_t blocking_outward(struct structured *state, int32_t node, int32_t units);
 
 /*
- * aggregator.c: fills deficits, binds deferred units to slots and sets the aggregator's price. Call it when no excess
+ * repair.c: fills deficits, binds deferred units to slots and sets the aggregator's price. Call it when no excess
  * is left.
  */
 void aggregator_settle(struct structured *state);
@@ -538,6 +536,12 @@ static inline int32_t group_first_arc(const struct group *group, int32_t low, in
 			high = middle;
 	}
 	return low;
+}
+
+/* A label of the current search, see search.c. */
+static inline uint64_t search_label(const struct search *search, int32_t distance)
+{
+	return search->label_base | (uint32_t)distance;
 }
 
 static inline bool state_failed(const struct structured *state)

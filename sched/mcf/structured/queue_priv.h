@@ -7,8 +7,8 @@
  * find paths of few steps. An item stays in the queue if its node is pushed again with a lesser key, so the caller must
  * skip such stale items.
  */
-#ifndef STRUCTURED_QUEUE_H
-#define STRUCTURED_QUEUE_H
+#ifndef STRUCTURED_QUEUE_PRIV_H
+#define STRUCTURED_QUEUE_PRIV_H
 
 #include <stdbool.h>
 #include <stdint.h>
