@@ -7,12 +7,12 @@
 #ifndef DOCTOR_DOCTOR_PRIV_H
 #define DOCTOR_DOCTOR_PRIV_H
 
-#include <doctor/doctor.h>
-
 #include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include <doctor/doctor.h>
 
 struct doctor {
 	const char *root;
@@ -85,5 +85,36 @@ void doctor_check_kernel(struct doctor *doctor); /* AF_PACKET, AF_XDP, namespace
 void doctor_check_host(struct doctor *doctor);   /* virtual machine, stolen time, load, CPU flaws, DPDK */
 void doctor_check_nic(struct doctor *doctor);    /* ports: driver, firmware, PCIe, offloads, pauses, stamps, queues */
 void doctor_check_quiet(struct doctor *doctor);  /* interrupts of a polling CPU: IRQs, irqbalance, watchdogs, timers */
+
+/*
+ * Reads the settings of a network interface that ethtool shows: by ioctl on this host; with --root, from the file
+ * ethtool/NAME in its folder, which has lines "key=value".
+ */
+
+/*
+ * Which received packets the NIC stamps: none, those of PTP, or all. The file ethtool/NAME has these numbers, from -1
+ * on.
+ */
+enum nic_stamps {
+	STAMPS_UNKNOWN = -1,
+	STAMPS_NONE,
+	STAMPS_PTP,
+	STAMPS_ALL,
+};
+
+/* Settings of an interface; -1 = the driver does not report the setting. */
+struct nic_settings {
+	char firmware[64];
+	int rx_pause, tx_pause, gro, lro, tso, gso, rx_usecs, adaptive_rx, stamps;
+	/*
+	 * combined: number of receive queues that share an interrupt with a transmit queue; rx_queues: number of the
+	 * others
+	 */
+	int combined, rx_queues;
+	int ntuple; /* 1 if ntuple filters, which match fields of a packet, are on */
+};
+
+/* Fills every field: -1 if the driver does not report it, "" for an unknown firmware version. */
+void nic_settings_ask(const struct doctor *doctor, const char *name, struct nic_settings *settings);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "ethtool_priv.h"
+#include "doctor_priv.h"
 
 #include <linux/ethtool.h>
 #include <linux/net_tstamp.h>

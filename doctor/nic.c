@@ -8,8 +8,6 @@
 
 #include <base/number.h>
 
-#include "ethtool_priv.h"
-
 struct nic {
 	char name[64], driver[64], pci[64], operstate[32];
 	int64_t numa_node, width, width_maximum, speed_Mbps;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The plan of a routed lab: its nodes and links, their names, addresses and racks. */
-#include "fabric_priv.h"
+#include "lab_priv.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "lab_priv.h"
 
 enum { RACK_HOSTS_MAXIMUM = 99 }; /* 10.77.RACK.1 to .99; the addresses for probers begin at .101 */
 

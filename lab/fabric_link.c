@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Takes links of a routed lab up and down, and changes their rates. */
-#include "fabric_priv.h"
+#include "lab_priv.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <lab/transfer.h>
-
-#include "lab_priv.h"
-#include "links_priv.h"
 
 /*
  * Prints shell lines that take a link up or down, as link->up says. They change the port at end b, a switch. When this

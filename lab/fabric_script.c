@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A routed lab as a shell script: namespaces, links, addresses, and the routes of every switch. */
-#include "fabric_priv.h"
+#include "lab_priv.h"
 
 #include <string.h>
-
-#include "lab_priv.h"
 
 /*
  * icmp_ratemask=0: no kind of ICMP message is limited, so every packet whose TTL ends is reported. The multipath hash

@@ -10,9 +10,7 @@
 
 #include <base/process.h>
 
-#include "fabric_priv.h"
 #include "lab_priv.h"
-#include "links_priv.h"
 
 static const double tc_timeout_us = 10e6;
 

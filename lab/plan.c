@@ -8,7 +8,6 @@
 
 #include <base/number.h>
 
-#include "fabric_priv.h"
 #include "lab_priv.h"
 
 int lab_check_name(const char *name, struct error *err)

@@ -14,8 +14,6 @@
 #include <unistd.h>
 
 #include "lab_priv.h"
-#include "links_priv.h"
-#include "transfer_agent.h"
 
 enum { FIRST_CLASS = 16 };
 

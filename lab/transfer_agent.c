@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "transfer_agent.h"
+#include "lab_priv.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -8,7 +8,6 @@
 
 #include <base/process.h>
 
-#include "fabric_priv.h"
 #include "lab_priv.h"
 
 static int build(const struct lab *lab, struct error *err)

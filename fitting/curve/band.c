@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulator_priv.h"
+#include "fit_priv.h"
 
 /* Candidates below this weight are not simulated (except the chosen one). */
 static const double weight_least = 0.01;

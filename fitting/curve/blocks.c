@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "simulator_priv.h"
+#include "fit_priv.h"
 
 enum { REPLICATES = 200 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulator_priv.h"
+#include "fit_priv.h"
 
 /*
  * A replicate is the candidate's curve plus noise. A threshold gets no design if a fit with it to the curve without
@@ -122,7 +122,7 @@ static void make_answer(struct simulator *simulator)
 	double *answer = simulator->answer;
 
 	for (size_t k = 0; k < simulator->searched; k++) {
-		double by[SEARCHED_MAXIMUM] = {0}, *column = answer + k * n, length = 0;
+		double by[CONSTANTS_MAXIMUM] = {0}, *column = answer + k * n, length = 0;
 		struct profile up, down;
 
 		by[k] = 1e-4;
@@ -158,8 +158,9 @@ static void make_answer(struct simulator *simulator)
 static void answer_noise(const struct simulator *simulator, const double *noise, double *by)
 {
 	const struct problem *problem = simulator->problem;
-	size_t n = problem->count, m = simulator->searched < SEARCHED_MAXIMUM ? simulator->searched : SEARCHED_MAXIMUM;
-	double a[SEARCHED_MAXIMUM][SEARCHED_MAXIMUM] = {{0}}, b[SEARCHED_MAXIMUM] = {0};
+	size_t n = problem->count,
+	       m = simulator->searched < CONSTANTS_MAXIMUM ? simulator->searched : CONSTANTS_MAXIMUM;
+	double a[CONSTANTS_MAXIMUM][CONSTANTS_MAXIMUM] = {{0}}, b[CONSTANTS_MAXIMUM] = {0};
 
 	for (size_t k = 0; k < m; k++) {
 		const double *column = simulator->answer + k * n;
@@ -203,12 +204,12 @@ int simulator_create(const struct problem *problem, const struct fit_settings *s
 	simulator->problem = problem;
 	simulator->candidate = candidate;
 	simulator->noise = noise;
-	simulator->storage = malloc((size * (DESIGNS_MAXIMUM + 1) + (14 + SEARCHED_MAXIMUM) * n) * sizeof(double));
+	simulator->storage = malloc((size * (DESIGNS_MAXIMUM + 1) + (14 + CONSTANTS_MAXIMUM) * n) * sizeof(double));
 	if (!simulator->storage)
 		return -ENOMEM;
 	simulator->fitted = simulator->storage + size * (DESIGNS_MAXIMUM + 1);
 	simulator->answer = simulator->fitted + n;
-	simulator->work = simulator->answer + SEARCHED_MAXIMUM * n;
+	simulator->work = simulator->answer + CONSTANTS_MAXIMUM * n;
 	if (candidate->family == FIT_MONOTONE) {
 		struct isotonic isotonic;
 
@@ -284,7 +285,7 @@ static double generator_rss(const struct simulator *simulator, const double *noi
 static void refit_shapes(struct simulator *simulator, const double *noise, const double *y, struct profile *profile,
 			 struct solution *solution)
 {
-	double by[SEARCHED_MAXIMUM] = {0}, limit = generator_rss(simulator, noise);
+	double by[CONSTANTS_MAXIMUM] = {0}, limit = generator_rss(simulator, noise);
 	struct design design;
 
 	answer_noise(simulator, noise, by);

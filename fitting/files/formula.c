@@ -9,7 +9,7 @@
 #include <fitting/expression/expression_fit.h>
 #include <model/curve.h>
 
-#include "formula_priv.h"
+#include "files_priv.h"
 
 const char *const formula_loss_names[] = {"linear", "soft_l1", "huber", NULL};
 

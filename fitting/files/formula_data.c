@@ -9,7 +9,7 @@
 #include <fitting/observations/observations.h>
 #include <model/sweep.h>
 
-#include "formula_priv.h"
+#include "files_priv.h"
 
 static bool taken(const struct formula_data *data, const char *name)
 {

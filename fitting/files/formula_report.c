@@ -4,7 +4,7 @@
 #include <base/json.h>
 #include <base/number.h>
 
-#include "formula_priv.h"
+#include "files_priv.h"
 
 static const char *note_of(const struct formula_fit *fit, size_t j)
 {

@@ -13,7 +13,7 @@
 #include <figures/curves.h>
 #include <model/sweep_log.h>
 
-#include "sweeps_priv.h"
+#include "files_priv.h"
 
 void fit_name_of_file(const char *path, char *name, size_t bytes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sweeps_priv.h"
+#include "files_priv.h"
 
 #include <math.h>
 #include <string.h>

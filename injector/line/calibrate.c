@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "injector_priv.h"
+#include "line_priv.h"
 
 enum { CHUNKS = 512, ROUNDS = 64 };
 

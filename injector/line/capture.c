@@ -15,7 +15,7 @@
 
 #include <injector/pcapng/writer.h>
 
-#include "capture_priv.h"
+#include "line_priv.h"
 
 /* LOOK_NS: period of the writer thread. A ring of 65536 records is full after 6.5 ms at 10 million frames a second. */
 enum { LOOK_NS = 1000000, PORTS = 2 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Gaps between two clock readings of a loop: hiccups and stalls. */
-#include "injector_priv.h"
+#include "line_priv.h"
 
 void worker_note_gap(struct worker *worker, uint64_t gap)
 {

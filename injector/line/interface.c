@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "interface_priv.h"
+#include "line_priv.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -11,7 +11,7 @@
 #include <dp/eal.h>
 #include <injector/line/sizing.h>
 
-#include "injector_priv.h"
+#include "line_priv.h"
 
 enum { SLOTS_MINIMUM = 1024, SLOTS_MAXIMUM = 1 << 22 };
 

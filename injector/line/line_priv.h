@@ -7,19 +7,21 @@
  * Rounds, gaps, stalls and hiccups are explained in line.h, steps in loop_priv.h. Chores: between two rounds, a worker
  * adopts a new configuration and answers a request of the control thread.
  */
-#ifndef INJECTOR_LINE_PRIV_H
-#define INJECTOR_LINE_PRIV_H
+#ifndef LINE_LINE_PRIV_H
+#define LINE_LINE_PRIV_H
 
+#include <net/if.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
+#include <base/error.h>
 #include <dp/packet.h>
+#include <injector/line/capture.h>
 #include <injector/line/line.h>
 
-#include "capture_priv.h"
-#include "heap_priv.h"
-#include "hints_priv.h"
 #include "mode_priv.h"
 
 enum {
@@ -249,5 +251,125 @@ void worker_modal_release(struct worker *worker);
 void line_fixed_settle(struct line *line);
 /* Like line_fixed_settle(), for the modal loop. */
 void line_modal_settle(struct line *line);
+
+/*
+ * The part of the capture that runs on the lcores: a single-producer single-consumer ring of records per direction. The
+ * lcore copies the first bytes of each frame and the TSC into a record; the capture's writer thread writes the records
+ * to the file.
+ */
+
+enum { CAPTURE_RECORD_BYTES = 256, CAPTURE_SNAP_BYTES = CAPTURE_RECORD_BYTES - 16, CAPTURE_RECORDS = 1 << 16 };
+
+struct capture_record {
+	uint64_t tsc;      /* arrival or departure of the frame */
+	uint32_t length;   /* length of the frame, bytes */
+	uint16_t captured; /* number of valid bytes in bytes[] */
+	uint8_t port;      /* 0 = A, 1 = B */
+	uint8_t outbound;
+	uint8_t bytes[CAPTURE_SNAP_BYTES];
+};
+
+struct capture_ring {
+	struct capture_record *records;      /* [CAPTURE_RECORDS] */
+	_Atomic uint32_t head CACHE_ALIGNED; /* producer */
+	_Atomic uint64_t lost[2]; /* written by the lcore: frames of port A and B lost because the ring was full */
+	_Atomic uint32_t tail CACHE_ALIGNED; /* consumer */
+};
+
+/* Returns the ring that the lcore of this direction fills. */
+struct capture_ring *capture_ring_of(struct injector_capture *capture, unsigned int direction);
+
+/* Fills the record that is `ahead` places after the first uncommitted one. Returns false if the ring is full. */
+static inline bool capture_fill(struct capture_ring *ring, uint32_t ahead, const struct dp_packet *packet, uint64_t tsc,
+				uint8_t port, bool outbound)
+{
+	uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed) + ahead;
+	struct capture_record *record = &ring->records[head & (CAPTURE_RECORDS - 1)];
+
+	if (head - atomic_load_explicit(&ring->tail, memory_order_acquire) >= CAPTURE_RECORDS)
+		return false;
+	record->tsc = tsc;
+	record->length = dp_packet_length(packet);
+	record->captured = (uint16_t)MIN(dp_packet_contiguous(packet), (uint16_t)CAPTURE_SNAP_BYTES);
+	record->port = port;
+	record->outbound = outbound;
+	memcpy(record->bytes, dp_packet_bytes(packet), record->captured);
+	return true;
+}
+
+/* Sets the times of the first `filled` uncommitted records. */
+static inline void capture_restamp(struct capture_ring *ring, uint32_t filled, uint64_t tsc)
+{
+	uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < filled; i++)
+		ring->records[(head + i) & (CAPTURE_RECORDS - 1)].tsc = tsc;
+}
+
+/*
+ * Commits the first `filled` uncommitted records, which belong to one port. `seen` is the number of frames that passed
+ * the port since the last commit; those without a record (seen - filled) count as lost.
+ */
+static inline void capture_commit(struct capture_ring *ring, uint8_t port, uint32_t filled, uint32_t seen)
+{
+	if (UNLIKELY(filled < seen))
+		atomic_store_explicit(&ring->lost[port],
+				      atomic_load_explicit(&ring->lost[port], memory_order_relaxed) + seen - filled,
+				      memory_order_relaxed);
+	atomic_store_explicit(&ring->head, atomic_load_explicit(&ring->head, memory_order_relaxed) + filled,
+			      memory_order_release);
+}
+
+/*
+ * Protects the Linux interfaces behind an injector's ports. Refuses an interface that the host itself uses. Restores
+ * the flags of an interface at the end; if the injector is killed before, the next injector restores them. Call these
+ * functions on the control thread.
+ */
+
+struct interface {
+	char name[IF_NAMESIZE]; /* "" = the port is not an interface */
+	unsigned int index;
+	unsigned int flags; /* flags of the interface before the injector changed them: IFF_UP, IFF_PROMISC */
+};
+
+/* Sets `name` to the interface that a port's name (dp/port.h) refers to, or to "" if there is none. */
+void interface_of_port(const char *port, char name[IF_NAMESIZE]);
+
+/*
+ * Returns 0, or -EBUSY with err set if the host uses the interface, that is, if it has an address or is in an IPv4
+ * route. Link-local IPv6 addresses, which every interface has, do not count.
+ */
+int interface_check_unused(const char *name, struct error *err);
+
+/*
+ * Reads the flags of a port's interface and writes them to a note, the file /run/nomora/interface-*. If a killed
+ * injector left such a note, takes the flags from it, because the interface still has the flags of the killed injector.
+ */
+void interface_note(const char *port, struct interface *interface);
+
+/* Restores the flags, and removes the note. */
+void interface_restore(const struct interface *interface);
+
+/* The whole injector, as the control thread sees it. */
+struct injector {
+	struct worker workers[INJECTOR_DIRECTIONS];
+	unsigned int worker_count;
+	struct line *lines[INJECTOR_DIRECTIONS];
+	const struct line_config *config; /* the configuration that was published last */
+	struct dp_clock clock;
+	struct nic_clock nic_clock[INJECTOR_DIRECTIONS];
+	double delay_us[INJECTOR_DIRECTIONS];
+	struct injector_modes *modes[INJECTOR_DIRECTIONS]; /* borrowed */
+	double subtract_ns, expected_pps, stall_us, hiccup_ns;
+	uint64_t delay_changes;
+	uint32_t slots;
+	bool modal;
+};
+
+/* Sets the time that is subtracted from every delay; keeps the old value if out of memory. */
+void injector_set_subtract_ns(struct injector *injector, double ns);
+
+/* Returns the middle of a lateness bucket, in cycles. */
+double lateness_middle(uint32_t bucket);
 
 #endif

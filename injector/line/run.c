@@ -9,7 +9,7 @@
 
 #include <dp/eal.h>
 
-#include "injector_priv.h"
+#include "line_priv.h"
 
 /*
  * Runs a worker on its lcore. Sets the thread's priority to worker->nice, unless that is 0, so that the loop is

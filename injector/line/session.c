@@ -18,7 +18,7 @@
 #include <injector/line/sizing.h>
 #include <serve/serve.h>
 
-#include "interface_priv.h"
+#include "line_priv.h"
 
 enum {
 	POLL_NS = 100000000,

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "injector_priv.h"
+#include "line_priv.h"
 
 void worker_adopt_config(struct worker *worker, const struct line_config *config)
 {

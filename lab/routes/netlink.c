@@ -16,8 +16,6 @@
 
 #include <base/array.h>
 
-#include "socket_priv.h"
-
 enum { TABLE_FIRST = 1000, RULE_PRIORITY = 1000 };
 
 struct station {

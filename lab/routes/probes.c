@@ -13,7 +13,7 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 
-#include "socket_priv.h"
+#include "routes_priv.h"
 
 enum { ETHERTYPE = ETH_P_802_EX1, FRAMES_KEPT = 32 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "socket_priv.h"
+#include "routes_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>

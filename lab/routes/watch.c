@@ -10,7 +10,7 @@
 #include <linux/if.h>
 #include <linux/rtnetlink.h>
 
-#include "socket_priv.h"
+#include "routes_priv.h"
 
 struct watch {
 	const struct lab *lab;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cpus_priv.h"
+#include "port_priv.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -19,8 +19,6 @@
 
 #include <base/number.h>
 
-#include "cpus_priv.h"
-#include "eal_log_priv.h"
 #include "port_priv.h"
 
 enum { ARGUMENTS_MAXIMUM = 160, ARGUMENT_BYTES = 4096, DEFAULT_MEMORY_MIB = 256, WORKERS_MAXIMUM = 64 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "eal_log_priv.h"
+#include "port_priv.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "packet_port_priv.h"
+#include "port_priv.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,9 +16,6 @@
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
-
-#include "port_priv.h"
-#include "segments_priv.h"
 
 enum {
 	SLOT_BYTES = 2048,

@@ -19,10 +19,7 @@
 #include <dp/eal.h>
 #include <dp/packet.h>
 
-#include "eal_log_priv.h"
-#include "packet_port_priv.h"
 #include "port_priv.h"
-#include "xdp_port_priv.h"
 
 enum {
 	DEFAULT_DESCRIPTORS = 1024,
@@ -327,7 +324,7 @@ static int open_interface(struct dp_port *port, const struct dp_port_options *op
 	return open_packet_port(port, options, options->name, err);
 }
 
-/* "net_af_packetN,iface=NAME" means our af_packet, not DPDK's driver (see packet_port_priv.h). */
+/* "net_af_packetN,iface=NAME" means our af_packet, not DPDK's driver (see port_priv.h). */
 static int open_named_vdev(struct dp_port *port, const struct dp_port_options *options, const char *arguments,
 			   struct error *err)
 {

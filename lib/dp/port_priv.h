@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include <base/error.h>
+#include <dp/port.h>
 
 /* Returns true for names such as "0000:03:00.0" or "03:00.0". */
 bool dp_port_is_pci(const char *name);
@@ -78,5 +79,120 @@ int dp_sockets_new(const struct dp_sockets *before); /* returns a duplicate of t
  * *xdp_total_before: the kernel's total at the last call, for an AF_XDP socket only; set it to 0 before the first call.
  */
 uint64_t dp_socket_missed(int socket_fd, uint64_t *xdp_total_before);
+
+/*
+ * The burst functions of af_packet: a packet socket on a Linux interface, in place of DPDK's driver of that name, which
+ * joins IPv4 fragments (PACKET_FANOUT_FLAG_DEFRAG), turns S-tags into C-tags, forwards what its own host sends, loses
+ * frames whose checksum or segmentation a host left to its NIC, and keeps frames in its TX ring while the link is down.
+ *
+ * Frames arrive in a ring of TPACKET_V2; version 3 delivers blocks of frames, after a timeout of 1 ms or more. They are
+ * sent by sendmmsg(), which returns the reason for each frame that the interface does not send.
+ *
+ * Debian's DPDK does not install the headers for drivers, so that the port is a net_null device whose burst functions
+ * are replaced in rte_eth_fp_ops[], which is public. rte_eth_dev_stop() resets them.
+ */
+
+struct packet_port;
+
+struct packet_port_counts {
+	uint64_t rx_packets, rx_bytes;
+	uint64_t rx_frames; /* as the interface counts them: a super-packet is one frame */
+	uint64_t rx_errors; /* frames that are too long for a buffer of the pool, and super-packets of unknown form */
+	uint64_t tx_packets, tx_bytes; /* frames that the interface took */
+	/* Frames that transmit() took and dropped: no link, longer than the MTU, another reason. */
+	uint64_t tx_link_down, tx_mtu, tx_errors;
+};
+
+/* Opens a socket on an interface. Returns NULL with err set on failure. `interface` must outlive the port. */
+struct packet_port *packet_port_open(const char *interface, struct dp_pool *pool, bool promiscuous, struct error *err);
+/* Replaces the burst functions of a started device. */
+void packet_port_install(struct packet_port *port, uint16_t id);
+int packet_port_socket(const struct packet_port *port);
+const struct packet_port_counts *packet_port_counts(const struct packet_port *port);
+void packet_port_close(struct packet_port *port); /* NULL is legal */
+
+/*
+ * Checks before each TX burst of DPDK's af_xdp driver. Without them, packets for a link that is down wait in the
+ * kernel's ring and leave when the link is up again, and frames longer than the MTU are dropped without a count. The
+ * driver also counts each refused packet as an error, although the caller keeps it.
+ */
+
+struct xdp_port;
+
+struct xdp_port_counts {
+	uint64_t tx_link_down, tx_mtu; /* packets that were dropped */
+	uint64_t refused;              /* packets that the driver has refused, and has counted as errors */
+};
+
+/* Returns NULL with err set on failure. `interface` must outlive the port. */
+struct xdp_port *xdp_port_open(const char *interface, struct error *err);
+/* Puts the checks before the TX burst function of a started device. */
+void xdp_port_install(struct xdp_port *port, uint16_t id);
+/* Reads the counters, and the interface's MTU, which the checks then use. */
+struct xdp_port_counts xdp_port_look(struct xdp_port *port);
+void xdp_port_close(struct xdp_port *port); /* NULL is legal */
+
+/*
+ * Cuts a super-packet (TCP segments, or UDP datagrams, that a host joined for its NIC to cut) into the frames that the
+ * NIC would send, with their checksums. Pure: no I/O.
+ */
+
+enum { SEGMENTS_BYTES_MAXIMUM = 65536 + 64 }; /* an IP packet with its Ethernet header and tags */
+
+struct segments {
+	const uint8_t *frame;
+	uint32_t bytes;                       /* of the super-packet */
+	uint32_t network, transport, payload; /* offsets of the headers and of the payload */
+	uint32_t size;                        /* payload of each segment, bytes */
+	uint32_t at;                          /* offset of the next segment's payload; 0 = no segment is left */
+	uint16_t index;
+	bool is_ipv4, is_tcp;
+};
+
+/*
+ * Starts with a super-packet, which must stay in place until no segment is left. Returns false, and leaves none, if it
+ * is neither TCP nor UDP over IPv4 or IPv6 without extension headers, or if a segment has more than `room` bytes.
+ */
+bool segments_begin(struct segments *segments, const uint8_t *frame, uint32_t bytes, uint32_t size, uint32_t room);
+static inline bool segments_left(const struct segments *segments)
+{
+	return segments->at != 0;
+}
+/* Writes the next segment, a whole frame; returns its length. */
+uint16_t segments_next(struct segments *segments, uint8_t *to);
+
+/* The Internet checksum (RFC 1071): adds bytes to a sum; folds a sum into 16 bits, in the order of memory. */
+uint32_t segments_sum(const uint8_t *bytes, size_t count, uint32_t sum);
+uint16_t segments_fold(uint32_t sum);
+
+/* Captures the log of DPDK and its drivers: keeps the last line for error messages, prints the rest only on request. */
+
+/* Starts capturing the log. `verbose`: also print it on stderr. Call it before rte_eal_init(). */
+void dp_eal_log_capture(bool verbose);
+
+/* Call it after rte_eal_init(): silences libxdp and libbpf, which af_xdp's driver loads and which print on stderr. */
+void dp_eal_log_quiet_libraries(void);
+
+/*
+ * Mutes stdout and stderr, or restores them. If EAL does not start, it prints its whole usage on stdout and alerts on
+ * stderr, although our error message contains the reason. Mute only around rte_eal_init(), while the process has one
+ * thread. Does nothing if the log is verbose.
+ */
+void dp_eal_log_mute(bool mute);
+
+void dp_eal_log_release(void);
+
+/* Chooses the CPUs of the lcores. The functions have no side effects; they read /sys and the thread's affinity. */
+
+/*
+ * Fills cpus[0..count-1] from `list` ("2,4-5"), or from the kernel's isolated CPUs if `list` is NULL. Returns:
+ * - 1: each worker has its own CPU
+ * - 0: `list` is NULL and there are too few isolated CPUs, so workers may run on any CPU
+ * - -errno with err set
+ */
+int dp_cpus_choose(const char *list, unsigned int count, unsigned int *cpus, struct error *err);
+
+/* Writes this thread's affinity in the kernel's format, such as "0-3". */
+void dp_cpus_allowed(char *text, size_t bytes);
 
 #endif

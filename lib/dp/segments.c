@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "segments_priv.h"
+#include "port_priv.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

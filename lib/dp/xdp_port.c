@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "xdp_port_priv.h"
+#include "port_priv.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -13,8 +13,6 @@
 #include <unistd.h>
 
 #include <rte_ethdev.h>
-
-#include "port_priv.h"
 
 struct xdp_port {
 	const char *interface;

@@ -12,7 +12,7 @@
 #include <base/file.h>
 #include <base/json.h>
 
-#include "json_lines.h"
+#include "files_priv.h"
 
 enum { PLACE_BYTES = 64, RTT_MAXIMUM_US = 60000000, FILE_BYTES_MAXIMUM = 1 << 29 };
 

@@ -12,7 +12,7 @@
 #include <base/json.h>
 #include <base/name.h>
 
-#include "json_lines.h"
+#include "files_priv.h"
 
 enum { PLACE_BYTES = 128, FILE_BYTES_MAXIMUM = 1 << 29, COMPONENTS_MAXIMUM = 10000 };
 #define RATE_MAXIMUM 1e9

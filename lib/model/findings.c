@@ -10,7 +10,7 @@
 #include <base/json.h>
 #include <base/number.h>
 
-#include "json_lines.h"
+#include "files_priv.h"
 
 enum { FILE_BYTES_MAXIMUM = 1 << 26 };
 

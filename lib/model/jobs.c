@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jobs_priv.h"
+#include "files_priv.h"
 
 void job_free(struct job *job)
 {

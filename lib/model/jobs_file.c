@@ -11,7 +11,7 @@
 #include <base/json.h>
 #include <base/name.h>
 
-#include "jobs_priv.h"
+#include "files_priv.h"
 
 enum {
 	PLACE_BYTES = 64,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "json_lines.h"
+#include "files_priv.h"
 
 #include <stddef.h>
 #include <string.h>

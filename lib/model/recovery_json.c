@@ -12,7 +12,7 @@
 #include <base/json.h>
 #include <base/name.h>
 
-#include "json_lines.h"
+#include "files_priv.h"
 
 enum { PLACE_BYTES = 64, NAME_BYTES = 256 };
 

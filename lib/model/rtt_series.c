@@ -12,7 +12,7 @@
 #include <base/array.h>
 #include <base/number.h>
 
-#include "rtt_series_priv.h"
+#include "files_priv.h"
 
 static const char *const prefixes[RTT_SERIES_KINDS] = {"rack", "pod", "across"};
 static const double us_minimum = 0.001, us_maximum = 1e9;

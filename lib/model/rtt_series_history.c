@@ -7,7 +7,7 @@
 #include <base/array.h>
 #include <base/json.h>
 
-#include "rtt_series_priv.h"
+#include "files_priv.h"
 
 static const double at_maximum = 1e11, us_minimum = 0.001, us_maximum = 1e9;
 

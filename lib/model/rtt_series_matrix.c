@@ -7,7 +7,7 @@
 #include <base/array.h>
 #include <model/latency_live.h>
 
-#include "rtt_series_priv.h"
+#include "files_priv.h"
 
 static const double us_minimum = 0.001;
 

@@ -15,7 +15,7 @@
 #include <base/number.h>
 #include <model/sweep.h>
 
-#include "sweep_priv.h"
+#include "files_priv.h"
 
 enum column {
 	COLUMN_DELAY,

@@ -12,7 +12,7 @@
 #include <base/number.h>
 #include <model/sweep.h>
 
-#include "sweep_priv.h"
+#include "files_priv.h"
 
 struct sweep_writer {
 	char *path;

@@ -10,7 +10,7 @@
 #include <base/file.h>
 #include <base/json.h>
 
-#include "json_lines.h"
+#include "files_priv.h"
 
 #define SCHEMA "nomora.topology/1"
 enum { PLACE_BYTES = 64, FILE_BYTES_MAXIMUM = 1 << 29 };

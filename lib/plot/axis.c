@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
 
-#include "axis_priv.h"
+#include "chart_priv.h"
 
 /*
  * Returns the smallest step of the form 1, 2, 2.5 or 5 times a power of ten that splits `range` into at most `pieces`

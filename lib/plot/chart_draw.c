@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chart_layout_priv.h"
+#include "chart_priv.h"
 
 static const struct text_style title_style = {.size = 16, .bold = true, .grey = 0.1};
 static const struct text_style subtitle_style = {.size = 12, .grey = 0.35};

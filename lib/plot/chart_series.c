@@ -2,7 +2,7 @@
 /* How each kind of series is drawn, in the plot and in the legend. */
 #include <math.h>
 
-#include "chart_layout_priv.h"
+#include "chart_priv.h"
 
 void layout_stroke_line(cairo_t *cr, double x0, double y0, double x1, double y1)
 {

@@ -6,16 +6,14 @@
 
 #include <plot/heatmap.h>
 
-#include "axis_priv.h"
-#include "surface_priv.h"
-#include "text_priv.h"
+#include "chart_priv.h"
 
 static const struct text_style title_style = {.size = 16, .bold = true, .grey = 0.1};
 static const struct text_style subtitle_style = {.size = 12, .grey = 0.35};
 static const struct text_style label_style = {.size = 11, .grey = 0.2};
 static const struct text_style axis_style = {.size = 13, .grey = 0.15, .place = TEXT_CENTRE};
 
-enum { EDGE = 14, BAR_WIDTH = 16, BAR_GAP = 22, BAR_LABELS = 82, LABEL_MAXIMUM = 160 };
+enum { BAR_WIDTH = 16, BAR_GAP = 22, BAR_LABELS = 82, LABEL_MAXIMUM = 160 };
 
 /*
  * More than CELLS_VECTOR cells are drawn as one image. A cell has 2 x 2 pixels of the image, or 1 pixel if there are
@@ -24,7 +22,7 @@ enum { EDGE = 14, BAR_WIDTH = 16, BAR_GAP = 22, BAR_LABELS = 82, LABEL_MAXIMUM =
 enum { CELLS_VECTOR = 10000, CELLS_FINE = 1000000 };
 #define MISSING_GREY 0.88
 
-struct layout {
+struct map_layout {
 	const struct heatmap *map;
 	cairo_t *cr;
 	double left, top, right, bottom; /* edges of the area of the cells, pixels */
@@ -38,7 +36,7 @@ static bool is_missing(const struct heatmap *map, double value)
 	return !isfinite(value) || (map->logarithmic && value <= 0);
 }
 
-static void find_scale(struct layout *layout)
+static void find_scale(struct map_layout *layout)
 {
 	const struct heatmap *map = layout->map;
 	struct axis *scale = &layout->scale;
@@ -69,7 +67,7 @@ static double widest_label(cairo_t *cr, const char *const *labels, size_t count)
 	return fmin(widest, LABEL_MAXIMUM);
 }
 
-static void place_cells(struct layout *layout, int width, int height)
+static void place_cells(struct map_layout *layout, int width, int height)
 {
 	const struct heatmap *map = layout->map;
 	double column_label = widest_label(layout->cr, map->column_labels, map->columns);
@@ -87,12 +85,12 @@ static void place_cells(struct layout *layout, int width, int height)
 	axis_place_ticks(&layout->scale, 44);
 }
 
-static double scale_part(const struct layout *layout, double value)
+static double scale_part(const struct map_layout *layout, double value)
 {
 	return (axis_pixel(&layout->scale, value) - layout->scale.from) / (layout->scale.to - layout->scale.from);
 }
 
-static uint32_t cell_pixel(const struct layout *layout, double value)
+static uint32_t cell_pixel(const struct map_layout *layout, double value)
 {
 	struct rgb colour = {MISSING_GREY, MISSING_GREY, MISSING_GREY};
 
@@ -102,7 +100,7 @@ static uint32_t cell_pixel(const struct layout *layout, double value)
 	       (uint32_t)lround(colour.b * 255);
 }
 
-static void draw_missing(const struct layout *layout, double x, double y)
+static void draw_missing(const struct map_layout *layout, double x, double y)
 {
 	cairo_t *cr = layout->cr;
 
@@ -121,7 +119,7 @@ static void draw_missing(const struct layout *layout, double x, double y)
 	cairo_restore(cr);
 }
 
-static void print_value(const struct layout *layout, double value, struct rgb colour, double x, double y)
+static void print_value(const struct map_layout *layout, double value, struct rgb colour, double x, double y)
 {
 	struct text_style style = label_style;
 	char text[32];
@@ -138,7 +136,7 @@ static void print_value(const struct layout *layout, double value, struct rgb co
  * Draws many cells as one image with `fine` x `fine` pixels per cell: with a rectangle for each cell, the file would
  * have hundreds of megabytes.
  */
-static void draw_raster(const struct layout *layout, size_t fine)
+static void draw_raster(const struct map_layout *layout, size_t fine)
 {
 	const struct heatmap *map = layout->map;
 	size_t width = map->columns * fine, height = map->rows * fine;
@@ -170,7 +168,7 @@ static void draw_raster(const struct layout *layout, size_t fine)
 	cairo_surface_destroy(picture);
 }
 
-static void draw_cells(const struct layout *layout)
+static void draw_cells(const struct map_layout *layout)
 {
 	const struct heatmap *map = layout->map;
 
@@ -201,7 +199,7 @@ static void draw_cells(const struct layout *layout)
 	cairo_restore(layout->cr);
 }
 
-static void draw_separators(const struct layout *layout)
+static void draw_separators(const struct map_layout *layout)
 {
 	const struct heatmap *map = layout->map;
 	cairo_t *cr = layout->cr;
@@ -223,7 +221,7 @@ static void draw_separators(const struct layout *layout)
 	cairo_stroke(cr);
 }
 
-static void draw_labels(const struct layout *layout)
+static void draw_labels(const struct map_layout *layout)
 {
 	const struct heatmap *map = layout->map;
 	size_t row_step = (size_t)fmax(1, ceil(13 / layout->cell_height));
@@ -241,7 +239,7 @@ static void draw_labels(const struct layout *layout)
 			  layout->bottom + (layout->slanted ? 6 : 12), style);
 }
 
-static void draw_colour_bar(const struct layout *layout)
+static void draw_colour_bar(const struct map_layout *layout)
 {
 	cairo_t *cr = layout->cr;
 	double x = layout->right + BAR_GAP, height = layout->bottom - layout->top;
@@ -277,7 +275,7 @@ static void draw_colour_bar(const struct layout *layout)
 static void draw_heatmap(cairo_t *cr, const struct drawing *drawing)
 {
 	const struct heatmap *map = drawing->subject;
-	struct layout layout = {.map = map, .cr = cr};
+	struct map_layout layout = {.map = map, .cr = cr};
 	struct text_style turned = axis_style;
 	double y = EDGE + 8;
 

@@ -3,8 +3,7 @@
 
 #include <plot/network.h>
 
-#include "surface_priv.h"
-#include "text_priv.h"
+#include "chart_priv.h"
 
 static const struct text_style title_style = {.size = 16, .bold = true, .grey = 0.1};
 static const struct text_style subtitle_style = {.size = 12, .grey = 0.35};

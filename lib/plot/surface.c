@@ -12,8 +12,7 @@
 #include <base/name.h>
 #include <plot/chart.h>
 
-#include "surface_priv.h"
-#include "text_priv.h"
+#include "chart_priv.h"
 
 /* Pixels of a PNG file per pixel of the drawing: sharp in print and on dense screens. */
 static const double png_scale = 2;

@@ -5,7 +5,7 @@
 #include <base/name.h>
 #include <plot/chart.h>
 
-#include "text_priv.h"
+#include "chart_priv.h"
 
 static void select_font(cairo_t *cr, struct text_style style)
 {

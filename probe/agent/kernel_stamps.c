@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "kernel_stamps_priv.h"
+#include "agent_priv.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

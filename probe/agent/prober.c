@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "prober_priv.h"
+#include "agent_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>

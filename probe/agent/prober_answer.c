@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes answers, and ends the windows of results. */
-#include "prober_priv.h"
+#include "agent_priv.h"
 
 #include <errno.h>
 

@@ -4,7 +4,7 @@
 
 #include <base/array.h>
 
-#include "prober_priv.h"
+#include "agent_priv.h"
 
 static uint64_t key_of(ip_address address)
 {

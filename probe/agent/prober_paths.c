@@ -12,7 +12,7 @@
 #include <base/ns.h>
 #include <base/rng.h>
 
-#include "prober_priv.h"
+#include "agent_priv.h"
 
 enum {
 	FIRST_DYNAMIC_PORT = 49152, /* RFC 6335 section 6 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Computes a peer's figures from the stamps of its exchanges. */
-#include "prober_priv.h"
+#include "agent_priv.h"
 
 static const struct ns peer_stall = {NS_PER_MS}; /* a reflector that is not stalled answers sooner */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Schedules the probes to peers and paths, and counts unanswered probes as lost after the timeout. */
-#include "prober_priv.h"
+#include "agent_priv.h"
 
 #include <base/rng.h>
 

@@ -14,8 +14,7 @@
 #include <probe/rtt/frame.h>
 #include <probe/rtt/stamp.h>
 
-#include "capture_ptp_priv.h"
-#include "wire_priv.h"
+#include "rtt_priv.h"
 
 const char *const capture_protocol_names[] = {"stamp", "icmp", "tcp", "ptp", NULL};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "compare_priv.h"
+#include "rtt_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "wire_priv.h"
+#include "rtt_priv.h"
 
 enum {
 	ETHERTYPE_IPV4 = 0x0800,

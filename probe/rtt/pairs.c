@@ -13,7 +13,7 @@
 #include <base/search.h>
 #include <model/peers.h>
 
-#include "compare_priv.h"
+#include "rtt_priv.h"
 
 enum { PROGRESS_EVERY = 4096 }; /* after this number of round trips */
 

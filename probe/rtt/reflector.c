@@ -9,7 +9,7 @@
 
 #include <probe/rtt/tlv.h>
 
-#include "replay_priv.h"
+#include "rtt_priv.h"
 
 /*
  * An entry is in one of PROBE_LENGTH consecutive slots, beginning at its hash. If all are in use, the least recently

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "replay_priv.h"
+#include "rtt_priv.h"
 
 #include <string.h>
 

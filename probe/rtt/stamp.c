@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire_priv.h"
+#include "rtt_priv.h"
 
 /* Seconds from NTP's epoch, 1900, to 1970. */
 static const int64_t ntp_to_unix_s = INT64_C(2208988800);

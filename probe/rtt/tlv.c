@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "wire_priv.h"
+#include "rtt_priv.h"
 
 enum {
 	HEADER = 4,

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernel_priv.h"
+#include "cost_priv.h"
 
 static long cost_at_step(const struct curve *curve, enum cost_lookup lookup, uint32_t step)
 {

@@ -8,7 +8,7 @@
 
 #include <immintrin.h>
 
-#include "kernel_priv.h"
+#include "cost_priv.h"
 
 bool cost_avx2_usable(void)
 {

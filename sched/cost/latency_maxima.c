@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "latency_view_priv.h"
+#include "cost_priv.h"
 
 /* Records that the machine's round trips to the rack changed. */
 static void note_moved(struct latency_view *view, uint32_t machine, uint32_t rack)

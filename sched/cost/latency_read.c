@@ -4,7 +4,7 @@
 
 #include <base/search.h>
 
-#include "latency_view_priv.h"
+#include "cost_priv.h"
 
 const char *latency_origin_name(enum latency_origin origin)
 {

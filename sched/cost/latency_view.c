@@ -6,7 +6,7 @@
 
 #include <base/search.h>
 
-#include "latency_view_priv.h"
+#include "cost_priv.h"
 
 struct latency_view *latency_view_create(const struct cost_layout *layout)
 {

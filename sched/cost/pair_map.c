@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "pair_map.h"
+#include "cost_priv.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 /* Looks up arcs in one row. */
 #include <base/search.h>
 
-#include "rows_priv.h"
+#include "cost_priv.h"
 
 uint32_t row_find_span(const struct cost_row *row, uint32_t rack)
 {

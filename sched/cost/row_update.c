@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rows_priv.h"
+#include "cost_priv.h"
 
 enum { RACKS_AT_ONCE = 32 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rows_priv.h"
+#include "cost_priv.h"
 
 static void view_row(const void *context, uint32_t root, uint32_t first, uint32_t count, float *rtt_us)
 {

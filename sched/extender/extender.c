@@ -10,8 +10,7 @@
 
 #include <base/json.h>
 
-#include "rate.h"
-#include "request.h"
+#include "extender_priv.h"
 
 enum { ROOTS_MOST = 10000, SCORE_MOST = 10, WHY_BYTES = 512 };
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "rate.h"
+#include "extender_priv.h"
 
 #include <math.h>
 #include <stdlib.h>

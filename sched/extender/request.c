@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "request.h"
+#include "extender_priv.h"
 
 #include <errno.h>
 #include <stdio.h>

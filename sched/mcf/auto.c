@@ -12,8 +12,7 @@
 #include <sched/mcf/simplex.h>
 
 #include "auto_priv.h"
-#include "aggregate_priv.h"
-#include "shape_priv.h"
+#include "reduce_priv.h"
 
 typedef enum mcf_status (*small_solver)(const struct mcf_problem *problem, struct mcf_solution *solution);
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "rest_priv.h"
+#include "policy_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "policy_priv.h"
 
 enum { COVER_AT_FIRST = 64 };
 

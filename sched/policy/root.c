@@ -2,7 +2,7 @@
 /*
  * Chooses the machine of a root. In the flow network, all free slots cost 0 for a root. The choice is that of the
  * machine with which the rest of the job costs least: its running tasks where they are, and the others on the cheapest
- * free slots (rest_priv.h). The candidates are the machines with a free slot in these racks:
+ * free slots (policy_priv.h). The candidates are the machines with a free slot in these racks:
  * - racks with free slots for all of the job's tasks that have no machine yet, whether they have arrived or not
  * - racks in which tasks of the job run
  * - without any of these, all racks

@@ -11,7 +11,6 @@
 #include <base/file.h>
 #include <base/json.h>
 
-#include "decision_json.h"
 #include "schedd_priv.h"
 
 enum { CANDIDATES = 10, HISTORY = 20, DECISIONS_MOST = 1000, JOURNAL_BYTES = 1 << 20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "api_extender.h"
+#include "schedd_priv.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include <sched/extender/extender.h>
-
-#include "schedd_priv.h"
 
 enum { BODY_BYTES_MOST = 128 << 20 }; /* space for thousands of complete Node objects */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "decision_json.h"
+#include "schedd_priv.h"
 
 #include <stdio.h>
 

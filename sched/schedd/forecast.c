@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "forecast.h"
+#include "schedd_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +18,6 @@
 #include <base/json.h>
 #include <base/log.h>
 #include <sched/live/change.h>
-
-#include "decision_json.h"
 
 /* Time limit of a forecast in seconds, and nice value of its process. */
 enum { CHILD_S = 60, CHILD_NICE = 5 };

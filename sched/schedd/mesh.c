@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads the mesh, a CSV file or a live matrix in shared memory, in slices between which requests are served. */
-#include "mesh.h"
+#include "schedd_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 
 #include <base/json.h>
 
-#include "decision_json.h"
 #include "schedd_priv.h"
 
 extern const char schedd_page[];

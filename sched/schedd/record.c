@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "record.h"
+#include "schedd_priv.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,22 +1,149 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The daemon: its journal, its reader of the mesh, forecasts, and its answers over HTTP. */
+#ifndef SCHEDD_SCHEDD_PRIV_H
+#define SCHEDD_SCHEDD_PRIV_H
+
+#include <jansson.h>
+#include <poll.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <base/error.h>
+#include <base/ns.h>
+#include <sched/live/live.h>
+#include <sched/schedd/schedd.h>
+#include <serve/serve.h>
+
+#include "store.h"
+
+/*
+ * Writes the journal (nomora.journal/1). Events are collected as text until they are committed with the state. Private.
+ */
+
+struct record;
+
+/*
+ * Continues the journal of the store. days: age in days at which lines are removed; default_rtt: the default round
+ * trips for the journal's header. Returns NULL if out of memory.
+ */
+struct record *record_create(struct store *store, double days, const struct cluster_default_rtt *default_rtt);
+void record_destroy(struct record *record); /* NULL is legal */
+
+void record_machine(struct record *record, const struct live *live, uint32_t number);
+void record_machine_removed(struct record *record, const char *name, const char *rack);
+void record_curve(struct record *record, const char *name, const char *text);
+void record_job(struct record *record, const struct live_job *job);
+/* Records the changed tasks of a job; with is_gone, records the end of all tasks of the removed job. */
+void record_tasks(struct record *record, const struct live *live, const struct live_job *job, bool is_gone);
+void record_decision(struct record *record, const struct live_decision *decision);
+/* The callbacks measured() and called() of struct live_settings. */
+void record_latency(void *record, const struct live *live, const struct latency_sample *samples, size_t count);
+void record_call(void *record, const char *call);
+/* If the journal is new, records the state read from the store as its beginning. Call it before any event. */
+void record_state(struct record *record, const struct live *live);
+
+/*
+ * Adds the collected events to the store's transaction; call it before the commit. After a failed commit, create the
+ * record again. Once a day, adds a checkpoint and removes old lines.
+ */
+void record_put(struct record *record, struct store *store, const struct live *live);
+
+/*
+ * The daemon's reader of the mesh, the matrix of measured round trips between the machines. A window is the set of
+ * measurements of one publication of this matrix: a new CSV file, or an update of the live matrix in shared memory; a
+ * row is the measurement of one pair. Private.
+ */
+
+struct mesh;
+
+/* Returns NULL if out of memory. `path`, of the CSV file or the live matrix, is borrowed. */
+struct mesh *mesh_create(const char *path, enum latency_statistic statistic);
+void mesh_destroy(struct mesh *mesh); /* NULL is legal */
+
+/*
+ * Looks for a new window if it is time, and reads at most SLICE rows of a window. Returns the time at which to call it
+ * again, on the clock of now_s.
+ */
+double mesh_work(struct mesh *mesh, struct live *live, double now_s);
+/* Reads all measurements again. Call it after the live state was replaced. */
+void mesh_read_again(struct mesh *mesh);
+
+struct mesh_totals {
+	uint64_t reads, errors;
+	struct live_matrix_outcome last;
+	double age_s; /* seconds since a window with a usable row was read; -1: none yet */
+};
+struct mesh_totals mesh_totals(const struct mesh *mesh);
+
+/*
+ * Forecasts of the effect of changes and jobs: a forked child computes them on its copy of the live state, while the
+ * daemon goes on with its rounds. Private.
+ */
+
+enum { FORECASTS_MOST = 4 };
+
+/* A forecast in progress, and the request that it will answer. */
+struct forecast {
+	struct serve_call *call; /* NULL: free entry */
+	pid_t child;
+	int fd; /* pipe from which the child's answer is read */
+	char *text;
+	size_t bytes, capacity;
+};
+
+/* The changes and jobs of a forecast request; strings are borrowed. */
+struct forecast_request {
+	const char *const *changes;
+	size_t change_count;
+	const char *jobs; /* lines of jobs.jsonl; "" = none */
+	bool may_move;
+	uint32_t owner;
+	double within_s;
+};
+
+/*
+ * Starts a forecast; forecast_read() replies to the call. Returns 0, or -errno with err set; -EAGAIN: too many
+ * forecasts, or too little memory.
+ */
+int forecast_start(struct forecast forecasts[FORECASTS_MOST], struct live *live, const struct forecast_request *request,
+		   double now_s, struct serve_call *call, struct error *err);
+/* Writes the entries for poll() to `polled`; returns their number. */
+size_t forecast_poll(const struct forecast forecasts[FORECASTS_MOST], struct pollfd *polled);
+/* Reads available output, without waiting, and replies to finished forecasts. */
+void forecast_read(struct forecast forecasts[FORECASTS_MOST]);
+void forecast_stop(struct forecast forecasts[FORECASTS_MOST]);
+
+/*
+ * Serves Kubernetes' scheduler extender on an address of its own, with a token of its own. Nothing else is served
+ * there.
+ */
+
+struct schedd;
+struct schedd_options;
+struct api_extender;
+
+/*
+ * Stores the nodes of the jobs' roots in the file STATE.roots, where STATE is options->state. Returns NULL with err set
+ * on failure.
+ */
+struct api_extender *api_extender_create(struct schedd *schedd, const struct schedd_options *options,
+					 struct error *err);
+void api_extender_destroy(struct api_extender *extender); /* NULL is legal, here and below */
+
+/* Like serve_fd() etc. of <serve/serve.h>. If `extender` is NULL, they return -1, and api_extender_port() returns 0. */
+int api_extender_fd(const struct api_extender *extender);
+void api_extender_run(struct api_extender *extender);
+int api_extender_timeout_ms(struct api_extender *extender);
+uint16_t api_extender_port(const struct api_extender *extender);
+
+/* A decision as JSON for the API. Private. */
+
+json_t *decision_json(const struct live_decision *decision);
+
 /*
  * The daemon's fields. api*.c handle the requests, state.c has the live state and its rounds, schedd.c has the loop. A
  * turn is one pass of the loop.
  */
-#ifndef SCHED_SCHEDD_PRIV_H
-#define SCHED_SCHEDD_PRIV_H
-
-#include <jansson.h>
-
-#include <base/ns.h>
-#include <sched/schedd/schedd.h>
-#include <serve/serve.h>
-
-#include "api_extender.h"
-#include "forecast.h"
-#include "mesh.h"
-#include "record.h"
-#include "store.h"
 
 /*
  * struct reply: a reply that is sent after the commit. struct poll_call: a request that waits, at most until until_s,

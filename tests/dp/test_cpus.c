@@ -6,7 +6,7 @@
 
 #include <base/cpus.h>
 
-#include "cpus_priv.h"
+#include "port_priv.h"
 
 Test(cpus, wants_one_for_each_worker_and_only_those_that_exist)
 {

@@ -4,7 +4,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "segments_priv.h"
+#include "port_priv.h"
 
 enum { ROOM = 2048, SIZE = 1000 };
 

@@ -14,9 +14,7 @@
 #include <lab/lab.h>
 #include <lab/transfer.h>
 
-#include "fabric_priv.h"
 #include "lab_priv.h"
-#include "links_priv.h"
 
 static struct lab stored; /* the lab's state */
 static char *script, purpose[64], line_run[4096];

@@ -5,7 +5,7 @@
 
 #include <criterion/criterion.h>
 
-#include "axis_priv.h"
+#include "chart_priv.h"
 
 /* Five numbers: ticks of a range from 0 to maximum, about one per 100 of 500 pixels. */
 struct linear_case {

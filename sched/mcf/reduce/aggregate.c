@@ -5,7 +5,7 @@
 
 #include <base/array.h>
 
-#include "aggregate_priv.h"
+#include "reduce_priv.h"
 
 /* For one head: the arcs from the members of the current group to it. */
 struct share {

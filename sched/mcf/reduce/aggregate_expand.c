@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate_priv.h"
+#include "reduce_priv.h"
 
 struct expander {
 	const struct aggregation *aggregation;

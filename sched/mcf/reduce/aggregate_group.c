@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate_priv.h"
+#include "reduce_priv.h"
 
 enum { CHAIN_LONGEST = 16, DIFFERENCES_MOST = 2 };
 

@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "aggregate_priv.h"
+#include "reduce_priv.h"
 
 /* Average number of arcs from a source to the sampled heads. */
 enum { ARCS_SAMPLED = 6 };

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shape_priv.h"
+#include "reduce_priv.h"
 
 static enum mcf_status open_shape(const struct mcf_problem *problem, struct shape *shape)
 {

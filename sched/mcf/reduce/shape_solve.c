@@ -7,7 +7,7 @@
 #include <sched/mcf/simplex.h>
 #include <sched/mcf/verify.h>
 
-#include "shape_priv.h"
+#include "reduce_priv.h"
 
 /* Price of a node without capacity: above any path's cost, so that no arc to it has a negative reduced cost. */
 #define PRICE_CLOSED (INT64_C(1) << 40)

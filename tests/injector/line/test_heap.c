@@ -3,7 +3,7 @@
 
 #include <base/rng.h>
 
-#include "heap_priv.h"
+#include "mode_priv.h"
 
 enum { COUNT = 5000 };
 

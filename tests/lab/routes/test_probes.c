@@ -13,7 +13,7 @@
 
 #include <lab/routes/probes.h>
 
-#include "socket_priv.h"
+#include "routes_priv.h"
 
 enum { SOCKETS = 1000, BYTES = 64, QUEUE = 64 };
 

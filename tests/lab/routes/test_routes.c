@@ -20,7 +20,7 @@
 #include <base/rng.h>
 #include <lab/routes/routes.h>
 
-#include "socket_priv.h"
+#include "routes_priv.h"
 
 enum { RULES = 256, NODES = 64, TABLE = 1000 };
 

@@ -11,7 +11,7 @@
 
 #include <lab/routes/watch.h>
 
-#include "socket_priv.h"
+#include "routes_priv.h"
 
 /* A switch's kernel: its socket for news is a pipe; a byte in it stands for a message. */
 static struct kernel {

@@ -3,7 +3,7 @@
 #ifndef PROBER_WORLD_H
 #define PROBER_WORLD_H
 
-#include "prober_priv.h"
+#include "agent_priv.h"
 
 /* The prober's own host, with address 1, and the peers a, b and c, with 2, 3 and 4. */
 extern struct peer hosts[4];

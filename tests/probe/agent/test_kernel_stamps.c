@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "kernel_stamps_priv.h"
+#include "agent_priv.h"
 
 static int ends[2];
 

@@ -3,7 +3,7 @@
 
 #include <base/ns.h>
 
-#include "neighbours_priv.h"
+#include "agent_priv.h"
 
 static const uint8_t given[FRAME_MAC_BYTES] = {2, 0, 0, 0, 0, 9};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
-#include "nic_clock_priv.h"
+#include "agent_priv.h"
 
 /* A NIC clock of 1 GHz and a counter of 2.5 GHz. */
 Test(nic_clock, converts_by_two_readings_before_and_after_the_latest)

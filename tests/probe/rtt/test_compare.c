@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "compare_priv.h"
+#include "rtt_priv.h"
 
 enum { PROBES = 100, SECONDS = 1700000000 };
 

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "pair_map.h"
+#include "cost_priv.h"
 #include "place_world.h"
 
 enum { RACKS = 140, PER_RACK = 2, MACHINES = RACKS * PER_RACK, ROOTS = 6, MEASUREMENTS = 12 };

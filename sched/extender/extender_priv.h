@@ -1,13 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rates nodes by the predicted performance of tasks. */
-#ifndef SCHED_EXTENDER_RATE_H
-#define SCHED_EXTENDER_RATE_H
+/* Requests of the scheduler extender, and their rating. */
+#ifndef EXTENDER_EXTENDER_PRIV_H
+#define EXTENDER_EXTENDER_PRIV_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include <base/error.h>
 #include <sched/live/live.h>
+
+/* Reads a request: ExtenderArgs or ExtenderPreemptionArgs of k8s.io/kube-scheduler/extender/v1, as JSON. */
+
+struct extender_request {
+	json_t *root;        /* the parsed request */
+	const json_t *nodes; /* items of the NodeList; NULL: the request has only names of nodes */
+	json_t *victims;     /* of a preemption: the MetaVictims of each node; otherwise NULL */
+	const char **names;  /* names of the nodes, borrowed from `root` or `victims` */
+	size_t count;
+	char *job;         /* "namespace/name"; NULL: the pod requests no placement */
+	const char *curve; /* name of the curve, borrowed from `root`; NULL if `job` is NULL */
+	bool is_root;
+};
+
+/* Returns 0, or -errno with err set. The caller calls extender_request_free() in either case. */
+int extender_request_read(struct extender_request *request, const char *body, size_t bytes, struct error *err);
+/* The same for ExtenderPreemptionArgs. */
+int extender_request_read_preemption(struct extender_request *request, const char *body, size_t bytes,
+				     struct error *err);
+void extender_request_free(struct extender_request *request);
+
+/* Rates nodes by the predicted performance of tasks. */
 
 /*
  * One node of a request. performance: predicted, 0..1, with two special values:

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The data and the state of a formula's fit. formula_data.c reads a table's columns or the levels of a sweep.csv. */
-#ifndef FITTING_FILES_FORMULA_PRIV_H
-#define FITTING_FILES_FORMULA_PRIV_H
+/* What the files of this room share: formulas' fits and readers of sweeps. */
+#ifndef FILES_FILES_PRIV_H
+#define FILES_FILES_PRIV_H
 
+#include <jansson.h>
+
+#include <fitting/curve/fit.h>
 #include <fitting/expression/expression.h>
 #include <fitting/expression/parameters.h>
 #include <fitting/expression/table.h>
 #include <fitting/files/formula.h>
 #include <fitting/nonlinear/nonlinear.h>
 #include <model/sweep.h>
+
+/* The data and the state of a formula's fit. formula_data.c reads a table's columns or the levels of a sweep.csv. */
 
 enum { FORMULA_NAMES_MAXIMUM = 2 * TABLE_COLUMNS_MAXIMUM };
 
@@ -46,5 +51,8 @@ struct formula_fit {
 	struct nonlinear_result result;
 	double r_squared;
 };
+
+/* Returns one element of nomora.fit/1's "fits", or NULL if out of memory. */
+json_t *fit_to_json(const struct fit *fit);
 
 #endif
