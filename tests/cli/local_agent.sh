@@ -12,7 +12,7 @@ start_schedd() {
 	start "$bin/nomora-schedd" schedd --state state --socket "$NOMORA_SCHEDD" --curves "$source_root/curves" --retry 0.2 "$@"
 	schedd=$started
 }
-start_agent() { start "$nomora" local-agent --machines machines --state "$scratch/agent" --poll 0.1 --grace 1 "$@"; agent=$started; echo "$agent" >agent.pid; }
+start_agent() { start "$nomora" local-agent --machines machines --state "$scratch/agent" --poll 0.1 --grace 4 "$@"; agent=$started; echo "$agent" >agent.pid; }
 # The tasks outlive the agent: what is left of them ends with the test, by the numbers that their wrappers wrote.
 end_tasks() { local pid; for pid in $(cat agent/*/runs/*/pid 2>/dev/null | cut -d' ' -f1); do kill -9 -- "-$pid"; done; }
 at_exit end_tasks
@@ -32,13 +32,12 @@ mkdir places
 cat >task <<END
 cd $scratch/places || exit
 place=\$NOMORA_MACHINE.\$NOMORA_JOB.\$NOMORA_TASK
-trap 'sleep 0.5; rmdir "\$place"; echo "term \$NOMORA_JOB \$NOMORA_TASK" >>../events; exit 1' TERM
+trap 'sleep 2; rmdir "\$place"; echo "term \$NOMORA_JOB \$NOMORA_TASK" >>../events; exit 1' TERM
 mkdir "\$place" || echo "twice \$place" >>../wrong
 set -- "\$1" "\$NOMORA_MACHINE".*
 [ \$# -le 3 ] || echo "\$*" >>../wrong
 echo "begin \$NOMORA_JOB \$NOMORA_TASK" >>../events
-case \$1 in cut) kill -9 "\$(cat ../agent.pid)" "\$(cat ../sshd.pid)" ;; esac
-case \$1 in go | cut) until [ -e ../go ]; do sleep 0.1; done ;; *) sleep "\$1" & wait \$! ;; esac
+case \$1 in go) until [ -e ../go ]; do sleep 0.1; done ;; *) sleep "\$1" & wait \$! ;; esac
 echo "end \$NOMORA_JOB \$NOMORA_TASK" >>../events
 rmdir "\$place"
 exit 7
@@ -124,7 +123,10 @@ if [ -x /usr/sbin/sshd ] && command -v ssh-keygen >/dev/null; then
 	mkdir -p /run/sshd home 2>/dev/null
 	port=$((20000 + BASHPID % 20000))
 	printf '%s\n' "Port $port" 'ListenAddress 127.0.0.1' "HostKey $scratch/host-key" "AuthorizedKeysFile $scratch/key.pub" 'StrictModes no' \
-		'UsePAM no' 'PermitRootLogin prohibit-password' 'PidFile none' "SetEnv HOME=$scratch/home" >sshd-config
+		'UsePAM no' 'PermitRootLogin prohibit-password' 'PidFile none' "SetEnv HOME=$scratch/home PATH=$scratch/programs:$PATH" >sshd-config
+	mkdir programs # a setsid that kills the agent before a task begins there, if the file cut exists
+	printf '#!/bin/sh\nif rm "%s/cut" 2>/dev/null; then kill -9 "$(cat "%s/agent.pid")"; fi\nexec %s "$@"\n' "$scratch" "$scratch" "$(command -v setsid)" >programs/setsid
+	chmod +x programs/setsid
 	printf '[127.0.0.1]:%s %s\n' "$port" "$(cut -d' ' -f1,2 host-key.pub)" >known
 	printf '%s\n' 'Host far' 'HostName 127.0.0.1' "Port $port" "User $(id -un)" "IdentityFile $scratch/key" 'IdentitiesOnly yes' "UserKnownHostsFile $scratch/known" >ssh-config
 	start_sshd() { start /usr/sbin/sshd -D -e -f "$scratch/sshd-config"; sshd=$started; echo "$sshd" >sshd.pid; }
@@ -150,10 +152,11 @@ if [ -x /usr/sbin/sshd ] && command -v ssh-keygen >/dev/null; then
 	check "each ran once" test "$(grep -c '^begin far' events) $(grep -c '^end far' events)" = "2 2"
 	soon "and new tasks may come" drains up
 
-	# The task kills the agent before its start is reported, and sshd: schedd decides again, for another machine.
+	# The agent is killed before it can report the start, then sshd: schedd decides again, for another machine.
 	rm go
-	restart_schedd --start-timeout 2
-	submit "$(job cut 1 cut)"
+	touch cut
+	restart_schedd --start-timeout 2 --attempts 1000 --retry 0.01
+	submit "$(job cut 1 go)"
 	soon "a task starts, the agent is killed" is_count 1 "begin cut t0"
 	kill_sshd
 	sed -i 's/"n1", "slots": 0, "state": "down"/"n1", "slots": 1/' machines
