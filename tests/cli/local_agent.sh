@@ -65,6 +65,7 @@ soon "a long job runs" runs long 4
 submit "$(job next 4 0)"
 soon "it is cancelled: its tasks get SIGTERM" is_count 1 "term long t1"
 soon "its slots are free for the next job once they have ended" is_count 1 "end next t3"
+check "and not before" test ! -e wrong
 submit "$(job deaf 1 1000 | sed 's/"sh", "[^"]*", "1000"/"sh", "-c", "trap : TERM; echo $$ >deaf.pid; while :; do sleep 0.1; done"/; s|>deaf|>'"$scratch"'/deaf|')"
 soon "a job that ignores it runs" runs deaf 1
 "$nomora" jobs deaf --cancel >/dev/null
