@@ -288,6 +288,7 @@ static int look_at_job(struct agent *agent, const char *id, struct error *err)
 	struct task task = {.job = id};
 	char path[PATH_BYTES], name[NAME_BYTES] = "";
 	json_t *details = NULL, *entry;
+	bool may;
 	size_t at;
 	int code;
 
@@ -295,16 +296,18 @@ static int look_at_job(struct agent *agent, const char *id, struct error *err)
 	snprintf(path, sizeof path, "jobs/%s", name);
 	code = executor_get(&agent->executor, path, &details, err);
 	task.details = details;
-	json_array_foreach (code == 0 && may_run(agent, id, details) ? json_object_get(details, "tasks") : NULL, at,
-			    entry) {
+	may = code == 0 && may_run(agent, id, details);
+	json_array_foreach (code == 0 ? json_object_get(details, "tasks") : NULL, at, entry) {
 		task.name = text_of(entry, "name");
 		task.state = text_of(entry, "state");
 		task.machine = text_of(entry, "machine");
 		snprintf(task.key, sizeof task.key, "%s.", name);
 		if (!append_name(task.key, task.name) || strlen(task.key) + 21 > sizeof task.key)
 			code = error_set(err, ENAMETOOLONG, "the names of job and task are too long");
-		if (code == 0)
+		if (code == 0 && may)
 			code = look_at_task(agent, &task, err);
+		else if (code == 0 && json_object_get(agent->records, task.key)) /* runs since --all-users was given */
+			json_object_set_new(json_object_get(agent->records, task.key), "seen", json_true());
 		if (executor_is_lost(code))
 			break;
 		if (code < 0)

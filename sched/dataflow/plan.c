@@ -133,8 +133,8 @@ void dataflow_plan_forget(struct dataflow_plan *plan)
 }
 
 /*
- * The first random placement of all jobs takes about this many times as long as the expansion of their graphs: measured
- * 4 to 6 times for jobs of 300 x 300 and 1,000 x 1,000 tasks.
+ * The first random placement of all jobs takes about this many times as long as the expansion of their graphs (an
+ * estimate from the profile of a job of 1,000 x 1,000 tasks).
  */
 enum { RUN_PER_EXPANSION = 5 };
 

@@ -181,15 +181,15 @@ orders() { HOME=$scratch sh -c "$(cat "$source_root/integrations/local/machine.s
 enter '$scratch/by itself' $1
 $2
 list" 2>&1; }
-once="start R.1 sh -c 'echo x >>times; exit 5'"
+once="start R.1 sh -c 'echo x >>./times; exit 5'"
 for _ in 1 2 3 4 5 6; do orders "1 1" "$once" >/dev/null & orderings+=($!); done
 wait "${orderings[@]}"
 exits() { orders "1 0" "$once" | grep -qx 'R.1 exit 5'; }
 soon "a repeated order" exits
-check "has no effect" test "$(wc -l <times)" -eq 1
+check "has no effect" test "$(wc -l <./times)" -eq 1
 orders "2 1" "clean R.1" >/dev/null
 check "an order of an earlier agent that comes late is refused" test "$(orders "1 0" "$once")" = "another agent has taken over"
-check "and not carried out" test "$(wc -l <times)" -eq 1
+check "and not carried out" test "$(wc -l <./times)" -eq 1
 mkdir "by itself/runs/R.2"
 check "a start that was cut off is lost" test "$(orders "2 0" "")" = "$(printf 'R.2 lost\ndone')"
 check "and cannot begin later" sh -c '. "$1"; sh -c "$wrapper" sh "$2/by itself/runs/R.2" touch "$2/late"; ! test -e "$2/late"' sh "$source_root/integrations/local/machine.sh" "$scratch"
