@@ -2,6 +2,8 @@
 /* nomora predict: the curve of an application from one recorded run, without an injector. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <base/file.h>
 #include <base/json.h>
@@ -13,7 +15,7 @@ struct predict_options {
 	double latency_us, overhead_us, gap_ns, longest_us;
 	int64_t eager_bytes;
 	int format;
-	const char *name, *curve, *job;
+	const char *name, *curve, *job, *hosts;
 	bool json;
 };
 
@@ -43,6 +45,8 @@ static const struct option_row rows[] = {
 	OPTION_DOUBLE(struct predict_options, gap_ns, "gap", 'G', "NS", 0, 1e6, "time of each byte after the first"),
 	OPTION_INTEGER(struct predict_options, eager_bytes, "eager", 0, "BYTES", 0, 1e15,
 		       "longest message that is sent before the receiver asks for it"),
+	OPTION_STRING(struct predict_options, hosts, "hosts", 0, "NAME,...",
+		      "host of each rank; added latency is between hosts only (default: each rank has its own)"),
 	OPTION_HEADING("The answer"),
 	OPTION_DOUBLE(struct predict_options, longest_us, "longest", 0, "US", 10, 1e6, "largest added round trip"),
 	OPTION_STRING(struct predict_options, name, "name", 'n', "NAME", "name of the application"),
@@ -87,6 +91,32 @@ static int write_job(const struct prediction *prediction, const char *path, stru
 	return file_writer_commit(writer, err);
 }
 
+/*
+ * Numbers the hosts of a list "a,b,a": each by the first place of its name. Returns the array, which the caller frees,
+ * and *count; NULL if out of memory.
+ */
+static uint32_t *number_hosts(const char *list, uint32_t *count)
+{
+	uint32_t *hosts = calloc(strlen(list) + 1, sizeof *hosts), ranks = 0;
+	const char **names = calloc(strlen(list) + 1, sizeof *names);
+
+	for (const char *name = list; hosts && names && name; name = strchr(name, ','), name = name ? name + 1 : NULL) {
+		size_t length = strcspn(name, ",");
+
+		names[ranks] = name;
+		while (strncmp(names[hosts[ranks]], name, length) != 0 || strcspn(names[hosts[ranks]], ",") != length)
+			hosts[ranks]++;
+		ranks++;
+	}
+	*count = ranks;
+	if (!names) {
+		free(hosts);
+		hosts = NULL;
+	}
+	free(names);
+	return hosts;
+}
+
 static int predict(void *context, const struct option_operands *operands, struct error *err)
 {
 	const struct predict_options *options = context;
@@ -94,14 +124,20 @@ static int predict(void *context, const struct option_operands *operands, struct
 		.paths = operands->items,
 		.path_count = (uint32_t)operands->count,
 		.format = (enum prediction_format)options->format,
-		.model = {options->latency_us * 1000, options->overhead_us * 1000, options->gap_ns,
-			  (uint64_t)options->eager_bytes},
+		.model = {.latency_ns = options->latency_us * 1000,
+			  .overhead_ns = options->overhead_us * 1000,
+			  .gap_ns = options->gap_ns,
+			  .eager_bytes = (uint64_t)options->eager_bytes},
 		.longest_us = options->longest_us,
 		.application = options->name,
 	};
-	struct prediction prediction;
-	int code = prediction_make(&settings, &prediction, err);
+	struct prediction prediction = {0};
+	uint32_t *hosts = options->hosts ? number_hosts(options->hosts, &settings.model.host_count) : NULL;
+	int code = options->hosts && !hosts ? error_set(err, ENOMEM, "out of memory") : 0;
 
+	settings.model.hosts = hosts;
+	if (code == 0)
+		code = prediction_make(&settings, &prediction, err);
 	if (code == 0 && options->curve)
 		code = write_curve(&prediction, options->curve, err);
 	if (code == 0 && options->job)
@@ -111,6 +147,7 @@ static int predict(void *context, const struct option_operands *operands, struct
 	else if (code == 0)
 		prediction_print(&prediction, stdout);
 	prediction_free(&prediction);
+	free(hosts);
 	return code == 0 ? command_flush(err) : code;
 }
 

@@ -428,6 +428,8 @@ int mpi_build(const struct mpi_run *run, const struct loggps *model, struct exec
 	if (!builder.ranks || !builder.queue)
 		code = -ENOMEM;
 	if (code == 0)
+		code = loggps_check(model, run->rank_count, err);
+	if (code == 0)
 		code = build(&builder);
 	if (code == -ENOMEM)
 		error_set(err, ENOMEM, "out of memory");

@@ -13,6 +13,8 @@ static int make(struct file_lines *lines, const struct loggps *model, struct exe
 	int code = schedule_read(lines, &schedule);
 
 	if (code == 0)
+		code = loggps_check(model, schedule.ranks, err);
+	if (code == 0)
 		code = schedule_build(&schedule, model, graph);
 	if (counts) {
 		*counts = (struct goal_counts){.operations = schedule.count};

@@ -61,3 +61,11 @@ uint32_t execution_last(struct execution_graph *graph, uint32_t rank, const uint
 	}
 	return last;
 }
+
+int loggps_check(const struct loggps *model, uint32_t ranks, struct error *err)
+{
+	if (!model->hosts || model->host_count == ranks)
+		return 0;
+	return error_set(err, EINVAL, "the list of hosts has %u, but the run has %u rank%s", model->host_count, ranks,
+			 ranks == 1 ? "" : "s");
+}

@@ -105,7 +105,7 @@ int message_transfer(struct execution_graph *graph, const struct loggps *model, 
 {
 	double bytes_ns = loggps_bytes_ns(model, bytes);
 	struct execution_edge receive = {.from = posted};
-	uint16_t hop = envelope->from != envelope->to;
+	uint16_t hop = loggps_is_remote(model, envelope->from, envelope->to);
 	struct execution_edge arrive = {.from = sent, .messages = hop, .ns = bytes_ns};
 	uint32_t asked, cleared;
 

@@ -265,9 +265,10 @@ static void print_note(const struct prediction *prediction, FILE *out)
 
 	fprintf(out,
 		"Predicted from one recorded run, not measured. Assumes that the computation between messages does not "
-		"depend on latency, that each rank is on a host of its own, and LogGPS with L %g us, o %g us, G %g ns "
+		"depend on latency, that %s, and LogGPS with L %g us, o %g us, G %g ns "
 		"a "
 		"byte, rendezvous above %" PRIu64 " bytes.",
+		model->hosts ? "the ranks are on the stated hosts" : "each rank is on a host of its own",
 		model->latency_ns / 1000, model->overhead_ns / 1000, model->gap_ns, model->eager_bytes);
 }
 

@@ -47,6 +47,15 @@ has "GOAL, compressed" '^ +10 us +1\.1007e-05 s'
 out=$("$nomora" predict --latency 3 --gap 1 --longest 10 - <"$scratch/net.goal")
 has "GOAL from stdin" '^ +10 us +1\.1007e-05 s'
 
+run "$nomora" predict --json --hosts a,a,a,a "${traces[@]}"
+check "on one host, no message has a latency" python3 -c 'import json, sys; sys.exit([p["messages"] for p in json.loads(sys.argv[1])["pieces"]] != [0])' "$out"
+run "$nomora" predict --json --hosts a,b,a,b "${traces[@]}"
+check "on two hosts, only messages between them have" python3 -c '
+import json, sys
+d = json.loads(sys.argv[1])
+sys.exit(not d["pairs"] or any((a + b) % 2 == 0 for a, b, n in d["pairs"]))' "$out"
+refuses "hosts of some ranks" 1 'the list of hosts has 2, but the run has 4 ranks' "$nomora" predict --hosts a,b "${traces[@]}"
+
 refuses "a rank's trace alone" 1 'sweep3d-0\.txt\.gz:9: communicator: rank 0 of 4, expected rank 0 of 1' "$nomora" predict "${traces[0]}"
 refuses "ranks in another order" 1 'expected rank 0 of 4' "$nomora" predict "${traces[1]}" "${traces[0]}" "${traces[2]}" "${traces[3]}"
 sed '/recv/d' "$scratch/net.goal" >"$scratch/alone.goal"

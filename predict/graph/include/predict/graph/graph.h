@@ -13,6 +13,7 @@
 #ifndef PREDICT_GRAPH_H
 #define PREDICT_GRAPH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -60,7 +61,18 @@ struct loggps {
 	double overhead_ns;   /* o: of the CPU, for each message at each end */
 	double gap_ns;        /* G: per byte after the first */
 	uint64_t eager_bytes; /* S: longer messages wait until the receiver has asked for them (rendezvous) */
+	/* Number of each rank's host: messages within a host have no latency. NULL: each rank has a host of its own. */
+	const uint32_t *hosts;
+	uint32_t host_count; /* length of `hosts` */
 };
+
+/* Fails if `hosts` is not a list of all ranks. Returns 0, or -EINVAL with err set. */
+int loggps_check(const struct loggps *model, uint32_t ranks, struct error *err);
+
+static inline bool loggps_is_remote(const struct loggps *model, uint32_t from, uint32_t to)
+{
+	return from != to && (!model->hosts || model->hosts[from] != model->hosts[to]);
+}
 
 static inline double loggps_bytes_ns(const struct loggps *model, uint64_t bytes)
 {

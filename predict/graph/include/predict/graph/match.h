@@ -45,7 +45,7 @@ struct message_ends {
  * Adds the nodes of a message. sent: the sender's CPU has given it to the network; posted: the receiver has asked for
  * it. Up to model->eager_bytes, the sender is done at `sent`. A longer one is a rendezvous: a request to the receiver,
  * its answer once the receive is posted, then the bytes; three latencies.
- * A rank's message to itself has none. Returns 0 or -ENOMEM.
+ * A message within a host has none. Returns 0 or -ENOMEM.
  */
 int message_transfer(struct execution_graph *graph, const struct loggps *model, const struct envelope *envelope,
 		     uint64_t bytes, uint32_t sent, uint32_t posted, struct message_ends *ends);
