@@ -17,7 +17,9 @@ start_agent() { start "$nomora" local-agent --machines machines --state "$scratc
 end_tasks() { local pid; for pid in $(cat agent/*/runs/*/pid 2>/dev/null | cut -d' ' -f1); do kill -9 -- "-$pid"; done; }
 at_exit end_tasks
 soon() { local name=$1; shift; if wait_for 60 "$@"; then pass "$name"; else fail "$name" "$(tail -n 30 log)" "$("$nomora" jobs; "$nomora" nodes)"; fi; }
-submit() { printf '%s\n' "$1" | "$nomora" submit "${@:2}" - >/dev/null; }
+# schedd may just have been started, and refuses a job until the agent has reported enough slots.
+send() { printf '%s\n' "$1" | "$nomora" submit "${@:2}" - >/dev/null 2>>log; }
+submit() { wait_for 30 send "$@"; }
 job() { printf '{"id": "%s", "curve": "memcached", "root": 0, "tasks": %s, "command": ["sh", "%s/task", "%s"]}' "$1" "$2" "$scratch" "$3"; }
 running() { "$nomora" jobs "$1" --json 2>/dev/null | jq -r '[.tasks[] | select(.state == "running")] | length'; }
 runs() { [ "$(running "$1")" = "$2" ]; }
