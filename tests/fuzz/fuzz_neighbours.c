@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz_events.h"
-#include "neighbours_priv.h"
+#include "agent_priv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
