@@ -50,6 +50,16 @@ static void offer_nothing(const struct run *run, const struct dataflow_job *job)
 			network_offer(run->plan->network, j, run->nothing);
 }
 
+void run_offer_again(const struct run *run)
+{
+	uint32_t count = 0;
+	const struct network_job *jobs = network_jobs(run->plan->network, &count);
+
+	for (uint32_t j = 0; j < count; j++)
+		if (jobs[j].offered == run->nothing)
+			network_offer(run->plan->network, j, NULL);
+}
+
 /*
  * Kills the job's processes. If one of them had been killed by a signal before, sets *cause to its task and *status to
  * its status, unless *status is already that of a killed process.

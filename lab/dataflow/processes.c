@@ -207,6 +207,8 @@ void run_end_tasks(struct run *run)
 	run_remove_plans(run);
 	for (uint32_t t = 0; t < run->task_count; t++)
 		worker_plan_destroy(run->tasks[t].plan);
+	if (run->nothing)
+		run_offer_again(run);
 	free(run->processes);
 	free(run->tasks);
 	free(run->nothing);

@@ -99,6 +99,8 @@ int run_read_process(struct run *run, struct run_process *process, struct error 
  * processes, and each one that fails comes here.
  */
 void run_fail_job(struct run *run, const struct task_process *cause, int status);
+/* The sources of failed jobs offer their rates again: the plan outlives the run. */
+void run_offer_again(const struct run *run);
 bool run_has_failed(const struct run *run, const struct plan_job *job);
 void run_end_tasks(struct run *run);
 
