@@ -12,6 +12,8 @@
 #include <base/number.h>
 
 static const double tolerances[] = {1.01, 1.02, 1.05};
+/* A recording that took longer than the model by more than this factor is not explained by it. */
+static const double unexplained = 1.1;
 enum { TOLERANCES = 3, PAIRS_PRINTED = 8 };
 
 /* The added round trip of a latency, us. */
@@ -59,6 +61,12 @@ static void print_head(const struct prediction *prediction, FILE *out)
 	if (isfinite(prediction->recorded_s))
 		fprintf(out, "Run time %.6g s; recorded were %.6g s\n", prediction_run_time_s(prediction, 0),
 			prediction->recorded_s);
+	if (prediction->recorded_s > unexplained * prediction_run_time_s(prediction, 0))
+		fprintf(out,
+			"Warning: the model explains only %.0f %% of the recorded time. The rest passed within MPI "
+			"calls: other "
+			"processes on the ranks' CPUs, or another latency or overhead. Do not rely on this answer.\n",
+			100 * prediction_run_time_s(prediction, 0) / prediction->recorded_s);
 	print_others(prediction, out);
 }
 

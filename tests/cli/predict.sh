@@ -47,6 +47,11 @@ has "GOAL, compressed" '^ +10 us +1\.1007e-05 s'
 out=$("$nomora" predict --latency 3 --gap 1 --longest 10 - <"$scratch/net.goal")
 has "GOAL from stdin" '^ +10 us +1\.1007e-05 s'
 
+for rank in 0 1; do # 10 ms in a barrier that takes 20 us
+	printf 'MPI_Init:-:0\nMPI_Barrier:0:0,%d,2:10000\nMPI_Finalize:10000:-\n' $rank >"$scratch/slow-$rank.txt"
+done
+run "$nomora" predict "$scratch"/slow-?.txt
+has "time in calls that the model does not explain" '^Warning: the model explains only 0 % of the recorded time'
 run "$nomora" predict --json --hosts a,a,a,a "${traces[@]}"
 check "on one host, no message has a latency" python3 -c 'import json, sys; sys.exit([p["messages"] for p in json.loads(sys.argv[1])["pieces"]] != [0])' "$out"
 run "$nomora" predict --json --hosts a,b,a,b "${traces[@]}"
