@@ -2,8 +2,6 @@
 /* nomora predict: the curve of an application from one recorded run, without an injector. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <base/file.h>
 #include <base/json.h>
@@ -91,32 +89,6 @@ static int write_job(const struct prediction *prediction, const char *path, stru
 	return file_writer_commit(writer, err);
 }
 
-/*
- * Numbers the hosts of a list "a,b,a": each by the first place of its name. Returns the array, which the caller frees,
- * and *count; NULL if out of memory.
- */
-static uint32_t *number_hosts(const char *list, uint32_t *count)
-{
-	uint32_t *hosts = calloc(strlen(list) + 1, sizeof *hosts), ranks = 0;
-	const char **names = calloc(strlen(list) + 1, sizeof *names);
-
-	for (const char *name = list; hosts && names && name; name = strchr(name, ','), name = name ? name + 1 : NULL) {
-		size_t length = strcspn(name, ",");
-
-		names[ranks] = name;
-		while (strncmp(names[hosts[ranks]], name, length) != 0 || strcspn(names[hosts[ranks]], ",") != length)
-			hosts[ranks]++;
-		ranks++;
-	}
-	*count = ranks;
-	if (!names) {
-		free(hosts);
-		hosts = NULL;
-	}
-	free(names);
-	return hosts;
-}
-
 static int predict(void *context, const struct option_operands *operands, struct error *err)
 {
 	const struct predict_options *options = context;
@@ -130,14 +102,11 @@ static int predict(void *context, const struct option_operands *operands, struct
 			  .eager_bytes = (uint64_t)options->eager_bytes},
 		.longest_us = options->longest_us,
 		.application = options->name,
+		.hosts = options->hosts,
 	};
-	struct prediction prediction = {0};
-	uint32_t *hosts = options->hosts ? number_hosts(options->hosts, &settings.model.host_count) : NULL;
-	int code = options->hosts && !hosts ? error_set(err, ENOMEM, "out of memory") : 0;
+	struct prediction prediction;
+	int code = prediction_make(&settings, &prediction, err);
 
-	settings.model.hosts = hosts;
-	if (code == 0)
-		code = prediction_make(&settings, &prediction, err);
 	if (code == 0 && options->curve)
 		code = write_curve(&prediction, options->curve, err);
 	if (code == 0 && options->job)
@@ -147,7 +116,6 @@ static int predict(void *context, const struct option_operands *operands, struct
 	else if (code == 0)
 		prediction_print(&prediction, stdout);
 	prediction_free(&prediction);
-	free(hosts);
 	return code == 0 ? command_flush(err) : code;
 }
 

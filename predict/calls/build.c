@@ -417,8 +417,7 @@ static void free_builder(struct builder *builder)
 	matcher_free(&builder->matcher);
 }
 
-int mpi_build(const struct mpi_run *run, const struct loggps *model, struct execution_graph *graph,
-	      uint64_t counts[CALL_KINDS], struct error *err)
+int mpi_build(const struct mpi_run *run, const struct loggps *model, struct execution_graph *graph, struct error *err)
 {
 	struct builder builder = {.run = run, .model = model, .graph = graph, .err = err};
 	int code = execution_graph_init(graph, run->rank_count);
@@ -433,11 +432,6 @@ int mpi_build(const struct mpi_run *run, const struct loggps *model, struct exec
 		code = build(&builder);
 	if (code == -ENOMEM)
 		error_set(err, ENOMEM, "out of memory");
-	if (counts)
-		memset(counts, 0, CALL_KINDS * sizeof *counts);
-	for (uint32_t rank = 0; counts && rank < run->rank_count; rank++)
-		for (size_t i = 0; i < run->ranks[rank].count; i++)
-			counts[run->ranks[rank].calls[i].kind]++;
 	free_builder(&builder);
 	return code;
 }

@@ -240,8 +240,7 @@ static int read_head(struct reader *reader, const char *name, const char *data, 
 		return error_set(reader->err, EINVAL, "%s: cut: it should have %llu records", name,
 				 (unsigned long long)header->records);
 	if (header->several_threads)
-		return error_set(reader->err, ENOTSUP,
-				 "%s: several threads called MPI (MPI_THREAD_MULTIPLE): their order is not known",
+		return error_set(reader->err, ENOTSUP, "%s: several threads called MPI; only one of them is recorded",
 				 name);
 	reader->rank = &reader->run->ranks[header->rank];
 	if (reader->rank->file)

@@ -6,8 +6,7 @@
 
 #include "goal_priv.h"
 
-static int make(struct file_lines *lines, const struct loggps *model, struct execution_graph *graph,
-		struct goal_counts *counts, struct error *err)
+static int make(struct file_lines *lines, const struct loggps *model, struct execution_graph *graph, struct error *err)
 {
 	struct schedule schedule = {.file = file_lines_name(lines), .cpus = 1, .err = err};
 	int code = schedule_read(lines, &schedule);
@@ -16,18 +15,12 @@ static int make(struct file_lines *lines, const struct loggps *model, struct exe
 		code = loggps_check(model, schedule.ranks, err);
 	if (code == 0)
 		code = schedule_build(&schedule, model, graph);
-	if (counts) {
-		*counts = (struct goal_counts){.operations = schedule.count};
-		for (size_t i = 0; i < schedule.count; i++)
-			counts->messages += schedule.operations[i].kind == OPERATION_SEND;
-	}
 	free(schedule.operations);
 	free(schedule.requirements);
 	return code;
 }
 
-int goal_read(const char *path, const struct loggps *model, struct execution_graph *graph, struct goal_counts *counts,
-	      struct error *err)
+int goal_read(const char *path, const struct loggps *model, struct execution_graph *graph, struct error *err)
 {
 	struct file_lines *lines = file_lines_open(path, err);
 	int code;
@@ -35,13 +28,13 @@ int goal_read(const char *path, const struct loggps *model, struct execution_gra
 	*graph = (struct execution_graph){0};
 	if (!lines)
 		return error_code(err, ENOMEM);
-	code = make(lines, model, graph, counts, err);
+	code = make(lines, model, graph, err);
 	file_lines_close(lines);
 	return code;
 }
 
 int goal_parse(const char *name, const char *text, size_t bytes, const struct loggps *model,
-	       struct execution_graph *graph, struct goal_counts *counts, struct error *err)
+	       struct execution_graph *graph, struct error *err)
 {
 	struct file_lines *lines = file_lines_from_memory(name, text, bytes);
 	int code;
@@ -49,7 +42,7 @@ int goal_parse(const char *name, const char *text, size_t bytes, const struct lo
 	*graph = (struct execution_graph){0};
 	if (!lines)
 		return error_set(err, ENOMEM, "out of memory");
-	code = make(lines, model, graph, counts, err);
+	code = make(lines, model, graph, err);
 	file_lines_close(lines);
 	return code;
 }

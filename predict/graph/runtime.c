@@ -89,7 +89,7 @@ static int split(struct search *search, struct path left, double left_ns, struct
 	cross_ns = cross_ns < left_ns ? left_ns : cross_ns > right_ns ? right_ns : cross_ns;
 	middle = path_at(search, cross_ns);
 	crossing = left.ns + left.messages * cross_ns;
-	/* Rounding may make a line cross itself anew: a piece needs a slope of its own. */
+	/* After rounding, the longest path may be one of the two again: a piece needs another slope. */
 	if (middle.messages <= left.messages || middle.messages >= right.messages ||
 	    middle.ns + middle.messages * cross_ns <= crossing * (1 + 1e-13))
 		return add_piece(search, cross_ns, right);

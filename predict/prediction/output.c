@@ -12,8 +12,8 @@
 #include <base/number.h>
 
 static const double tolerances[] = {1.01, 1.02, 1.05};
-/* A recording that took longer than the model by more than this factor is not explained by it. */
-static const double unexplained = 1.1;
+/* A model whose run time differs from the recorded one by more than this factor is not that of the recording. */
+static const double mismatch = 1.1;
 enum { TOLERANCES = 3, PAIRS_PRINTED = 8 };
 
 /* The added round trip of a latency, us. */
@@ -50,6 +50,22 @@ static void print_others(const struct prediction *prediction, FILE *out)
 	fputs("\n", out);
 }
 
+/* Says that the model does not explain the recording. Returns false if it does. */
+static bool print_mismatch(const struct prediction *prediction, const char *before, FILE *out)
+{
+	double share = prediction_run_time_s(prediction, 0) / prediction->recorded_s;
+
+	if (!(share < 1 / mismatch) && !(share > mismatch))
+		return false;
+	fprintf(out, "%sWarning: the model's run time is %.3g of the recorded one. ", before, share);
+	fputs(share < 1 ? "The rest passed within MPI calls: other processes on the ranks' CPUs, or another latency or "
+			  "overhead."
+			: "Latency or overhead are too large for the recorded run.",
+	      out);
+	fputs(" Do not rely on this answer.", out);
+	return true;
+}
+
 static void print_head(const struct prediction *prediction, FILE *out)
 {
 	const struct loggps *model = &prediction->settings.model;
@@ -61,12 +77,8 @@ static void print_head(const struct prediction *prediction, FILE *out)
 	if (isfinite(prediction->recorded_s))
 		fprintf(out, "Run time %.6g s; recorded were %.6g s\n", prediction_run_time_s(prediction, 0),
 			prediction->recorded_s);
-	if (prediction->recorded_s > unexplained * prediction_run_time_s(prediction, 0))
-		fprintf(out,
-			"Warning: the model explains only %.0f %% of the recorded time. The rest passed within MPI "
-			"calls: other "
-			"processes on the ranks' CPUs, or another latency or overhead. Do not rely on this answer.\n",
-			100 * prediction_run_time_s(prediction, 0) / prediction->recorded_s);
+	if (print_mismatch(prediction, "", out))
+		fputc('\n', out);
 	print_others(prediction, out);
 }
 
@@ -273,11 +285,12 @@ static void print_note(const struct prediction *prediction, FILE *out)
 
 	fprintf(out,
 		"Predicted from one recorded run, not measured. Assumes that the computation between messages does not "
-		"depend on latency, that %s, and LogGPS with L %g us, o %g us, G %g ns "
-		"a "
-		"byte, rendezvous above %" PRIu64 " bytes.",
+		"depend "
+		"on latency, that %s, and LogGPS with L %g us, o %g us, G %g ns a byte, rendezvous above %" PRIu64
+		" bytes.",
 		model->hosts ? "the ranks are on the stated hosts" : "each rank is on a host of its own",
 		model->latency_ns / 1000, model->overhead_ns / 1000, model->gap_ns, model->eager_bytes);
+	print_mismatch(prediction, " ", out);
 }
 
 static void set_run_time(const struct prediction *prediction, struct curve *curve)

@@ -39,15 +39,13 @@ static int guess_format(const char *path, enum prediction_format *format, struct
 static int read_goal(struct prediction *prediction, struct execution_graph *graph, struct error *err)
 {
 	const struct prediction_settings *settings = &prediction->settings;
-	struct goal_counts counts;
 	int code;
 
 	*graph = (struct execution_graph){0};
 	if (settings->path_count != 1)
 		return error_set(err, EINVAL, "%s: a schedule in GOAL is one file, found %u", settings->paths[0],
 				 settings->path_count);
-	code = goal_read(settings->paths[0], &settings->model, graph, &counts, err);
-	prediction->messages = counts.messages;
+	code = goal_read(settings->paths[0], &settings->model, graph, err);
 	prediction->recorded_s = NAN;
 	return code;
 }
@@ -62,7 +60,7 @@ static int read_calls(struct prediction *prediction, enum prediction_format form
 
 	*graph = (struct execution_graph){0};
 	if (code == 0)
-		code = mpi_build(&run, &settings->model, graph, prediction->calls, err);
+		code = mpi_build(&run, &settings->model, graph, err);
 	for (uint32_t rank = 0; rank < run.rank_count; rank++)
 		prediction->recorded_s =
 			fmax(prediction->recorded_s, (run.ranks[rank].end_us - run.ranks[rank].start_us) / 1e6);
@@ -73,6 +71,28 @@ static int read_calls(struct prediction *prediction, enum prediction_format form
 	return code;
 }
 
+/* Numbers the hosts of the list: each by the first place of its name. Returns 0 or -ENOMEM. */
+static int number_hosts(struct prediction *prediction, struct error *err)
+{
+	const char *list = prediction->settings.hosts;
+	const char **names = calloc(strlen(list) + 1, sizeof *names);
+	uint32_t *hosts = calloc(strlen(list) + 1, sizeof *hosts), ranks = 0;
+
+	for (const char *name = list; hosts && names && name; name = strchr(name, ','), name = name ? name + 1 : NULL) {
+		size_t length = strcspn(name, ",");
+
+		names[ranks] = name;
+		while (strncmp(names[hosts[ranks]], name, length) != 0 || strcspn(names[hosts[ranks]], ",") != length)
+			hosts[ranks]++;
+		ranks++;
+	}
+	prediction->hosts = hosts;
+	prediction->settings.model.hosts = hosts;
+	prediction->settings.model.host_count = ranks;
+	free(names);
+	return ranks ? 0 : error_set(err, ENOMEM, "out of memory");
+}
+
 int prediction_make(const struct prediction_settings *settings, struct prediction *prediction, struct error *err)
 {
 	double low_ns = settings->model.latency_ns, high_ns = low_ns + settings->longest_us / 2 * ns_per_us;
@@ -81,7 +101,9 @@ int prediction_make(const struct prediction_settings *settings, struct predictio
 	int code;
 
 	*prediction = (struct prediction){.settings = *settings};
-	code = format == PREDICTION_AUTO ? guess_format(settings->paths[0], &format, err) : 0;
+	code = settings->hosts ? number_hosts(prediction, err) : 0;
+	if (code == 0 && format == PREDICTION_AUTO)
+		code = guess_format(settings->paths[0], &format, err);
 	if (code == 0)
 		code = format == PREDICTION_GOAL ? read_goal(prediction, &graph, err)
 						 : read_calls(prediction, format, &graph, err);
@@ -104,6 +126,7 @@ void prediction_free(struct prediction *prediction)
 	runtime_free(&prediction->runtime);
 	free(prediction->pairs);
 	free(prediction->others);
+	free(prediction->hosts);
 	*prediction = (struct prediction){0};
 }
 

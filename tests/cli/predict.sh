@@ -51,7 +51,10 @@ for rank in 0 1; do # 10 ms in a barrier that takes 20 us
 	printf 'MPI_Init:-:0\nMPI_Barrier:0:0,%d,2:10000\nMPI_Finalize:10000:-\n' $rank >"$scratch/slow-$rank.txt"
 done
 run "$nomora" predict "$scratch"/slow-?.txt
-has "time in calls that the model does not explain" '^Warning: the model explains only 0 % of the recorded time'
+has "time in calls that the model does not explain" '^Warning: the model.s run time is 0\.00[0-9]* of the recorded one\. The rest passed within MPI calls'
+run "$nomora" predict --latency 100000 -o "$scratch/curves/slow.json" "$scratch"/slow-?.txt
+has "a latency that cannot be that of the recording" '^Warning: the model.s run time is 10 of the recorded one\. Latency or overhead are too large'
+check "the curve says so, too" grep -q '"note": ".*Warning: the model' "$scratch/curves/slow.json"
 run "$nomora" predict --json --hosts a,a,a,a "${traces[@]}"
 check "on one host, no message has a latency" python3 -c 'import json, sys; sys.exit([p["messages"] for p in json.loads(sys.argv[1])["pieces"]] != [0])' "$out"
 run "$nomora" predict --json --hosts a,b,a,b "${traces[@]}"

@@ -174,6 +174,17 @@ record threads 1
 [ "$code" -eq 0 ] && refuses "several threads" 1 'several threads called MPI' "$nomora" predict "$scratch/threads.run"/*.trace ||
 	skip "several threads" "this MPI has no MPI_THREAD_MULTIPLE"
 
+# The recorder was built for one MPI library; a program of another one runs, and is not recorded.
+if command -v mpicc.mpich >/dev/null && mpicc --showme:version 2>/dev/null | grep -q 'Open MPI'; then
+	mpicc.mpich -O1 -o "$scratch/other" "$scratch/ring.c" 2>/dev/null
+	run "$nomora" trace -o "$scratch/other.run" -- mpirun.mpich -n 4 "$scratch/other"
+	[ "$code" -eq 1 ] && printf '%s' "$err" | grep -q 'the program uses MPICH.*, but nomora was built for Open MPI; not recorded' &&
+		printf '%s' "$err" | grep -q 'no rank was recorded' && ! printf '%s' "$err" | grep -qi 'segmentation\|signal' &&
+		pass "a program of another MPI" || fail "a program of another MPI" "$code" "$err"
+else
+	skip "a program of another MPI" "needs MPICH beside Open MPI"
+fi
+
 refuses "a rank is missing" 1 'rank 0 of 4, but 3 files were given: one for each rank' "$nomora" predict "$scratch/ring.run"/rank-00000[0-2].trace
 refuses "a rank comes twice" 1 'rank 0 was in .* already' "$nomora" predict "$scratch/ring.run"/rank-00000[0-2].trace "$scratch/ring.run/rank-000000.trace"
 head -c 5000 "$scratch/ring.run/rank-000003.trace" >"$scratch/cut.trace"

@@ -14,7 +14,7 @@ static void check(const struct mpi_run *run)
 	struct runtime runtime = {0};
 	struct error err = {0};
 
-	if (mpi_build(run, &model, &graph, NULL, &err) < 0) {
+	if (mpi_build(run, &model, &graph, &err) < 0) {
 		if (err.code == 0 || err.text[0] == '\0')
 			abort();
 	} else if (runtime_find(&graph, 0, 2000, &runtime, &err) == 0) {

@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		code = add_rank(&run, rank, data + from, bytes > part ? part : bytes, &err);
 	}
 	if (code == 0)
-		code = mpi_build(&run, &model, &graph, NULL, &err);
+		code = mpi_build(&run, &model, &graph, &err);
 	if (code < 0 && err.text[0] == '\0')
 		abort(); /* a refusal says why */
 	if (code == 0 && runtime_find(&graph, 0, 2000, &runtime, &err) == 0 &&

@@ -37,7 +37,7 @@ static struct runtime find(const char *const *texts, uint32_t ranks)
 	struct mpi_run run;
 
 	cr_assert_eq(parse(&run, texts, ranks, &err), 0, "%s", err.text);
-	cr_assert_eq(mpi_build(&run, &model, &graph, NULL, &err), 0, "%s", err.text);
+	cr_assert_eq(mpi_build(&run, &model, &graph, &err), 0, "%s", err.text);
 	cr_assert_eq(runtime_find(&graph, 0, 10000, &runtime, &err), 0, "%s", err.text);
 	execution_graph_free(&graph);
 	mpi_run_free(&run);
@@ -282,7 +282,7 @@ Test(calls, refusals_name_file_line_and_field)
 		int code = parse(&run, cases[i].texts, 2, &err);
 
 		if (code == 0)
-			code = mpi_build(&run, &model, &graph, NULL, &err);
+			code = mpi_build(&run, &model, &graph, &err);
 		cr_assert_lt(code, 0, "%s", cases[i].expected);
 		cr_assert(strstr(err.text, cases[i].expected), "'%s', expected '%s'", err.text, cases[i].expected);
 		execution_graph_free(&graph);

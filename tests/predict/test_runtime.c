@@ -161,8 +161,7 @@ static void check_pieces(const struct runtime *runtime)
 	cr_assert_leq(runtime->longest_paths, 2 * runtime->count);
 }
 
-static void check_pairs(const struct execution_graph *graph, const struct runtime *runtime, double latency_ns,
-			double slope)
+static void check_pairs(const struct execution_graph *graph, double latency_ns, double slope)
 {
 	struct error err = {0};
 	uint64_t sum = 0;
@@ -176,7 +175,6 @@ static void check_pairs(const struct execution_graph *graph, const struct runtim
 		sum += pairs[i].messages;
 	}
 	cr_assert_eq((double)sum, slope, "%llu messages, slope %g", (unsigned long long)sum, slope);
-	(void)runtime;
 	free(pairs);
 }
 
@@ -196,8 +194,7 @@ Test(runtime, is_convex_continuous_and_of_few_longest_paths)
 			double end = i + 1 < runtime.count ? runtime.pieces[i + 1].from_ns : high_ns;
 
 			if (end - runtime.pieces[i].from_ns > 1e-6)
-				check_pairs(&graph, &runtime, (runtime.pieces[i].from_ns + end) / 2,
-					    runtime.pieces[i].messages);
+				check_pairs(&graph, (runtime.pieces[i].from_ns + end) / 2, runtime.pieces[i].messages);
 		}
 		runtime_free(&runtime);
 		execution_graph_free(&graph);

@@ -83,11 +83,9 @@ void mpi_run_free(struct mpi_run *run);
 const char *call_kind_name(enum call_kind kind); /* "MPI_Allreduce" */
 
 /*
- * Makes the graph of a run, which is not initialised before. counts (may be NULL): calls of each kind. Returns 0, or
- * -errno with err set: an unmatched message, ranks in different collectives, a clock that goes back.
- * execution_graph_free() is legal after both.
+ * Makes the graph of a run, which is not initialised before. Returns 0, or -errno with err set: an unmatched message,
+ * ranks in different collectives, a clock that goes back. execution_graph_free() is legal after both.
  */
-int mpi_build(const struct mpi_run *run, const struct loggps *model, struct execution_graph *graph,
-	      uint64_t counts[CALL_KINDS], struct error *err);
+int mpi_build(const struct mpi_run *run, const struct loggps *model, struct execution_graph *graph, struct error *err);
 
 #endif

@@ -57,7 +57,7 @@ struct trace_record {
 struct trace_header {
 	char magic[8];
 	uint32_t version, rank, ranks;
-	uint32_t several_threads; /* calls came from more than one thread at MPI_THREAD_MULTIPLE */
+	uint32_t several_threads; /* other threads called MPI, too; their calls are not recorded */
 	uint64_t records;
 	uint64_t total_ns;        /* from the end of MPI_Init to MPI_Finalize; 0: it never came */
 	uint64_t polls, polls_ns; /* calls of the family MPI_Test that found nothing: their time is in gap_ns */
@@ -77,7 +77,20 @@ enum { TRACE_WORLD = 0, TRACE_SELF = 1 };
 	ROW(MPI_File_read_all)                                                                                         \
 	ROW(MPI_File_write_all)                                                                                        \
 	ROW(MPI_File_write_at_all)                                                                                     \
-	ROW(MPI_Comm_spawn)
+	ROW(MPI_Comm_spawn)                                                                                            \
+	ROW(MPI_File_read_at_all)                                                                                      \
+	ROW(MPI_File_close)                                                                                            \
+	ROW(MPI_Win_create)                                                                                            \
+	ROW(MPI_Win_free)                                                                                              \
+	ROW(MPI_Win_lock)                                                                                              \
+	ROW(MPI_Win_unlock)                                                                                            \
+	ROW(MPI_Win_flush)                                                                                             \
+	ROW(MPI_Mprobe)                                                                                                \
+	ROW(MPI_Mrecv)                                                                                                 \
+	ROW(MPI_Alltoallw)                                                                                             \
+	ROW(MPI_Neighbor_allgather)                                                                                    \
+	ROW(MPI_Neighbor_alltoall)                                                                                     \
+	ROW(MPI_Neighbor_alltoallv)
 
 enum trace_other {
 #define TRACE_ENUM(name) OTHER_##name,

@@ -27,17 +27,12 @@
 #include <base/error.h>
 #include <predict/graph/graph.h>
 
-struct goal_counts {
-	uint64_t operations, messages;
-};
-
 /*
  * Fills an uninitialised graph from a file (plain or gzip, "-" = stdin) or a text. Return 0, or -errno with err set
- * (file, line, field); execution_graph_free() is legal after both. counts may be NULL.
+ * (file, line, field); execution_graph_free() is legal after both.
  */
-int goal_read(const char *path, const struct loggps *model, struct execution_graph *graph, struct goal_counts *counts,
-	      struct error *err);
+int goal_read(const char *path, const struct loggps *model, struct execution_graph *graph, struct error *err);
 int goal_parse(const char *name, const char *text, size_t bytes, const struct loggps *model,
-	       struct execution_graph *graph, struct goal_counts *counts, struct error *err);
+	       struct execution_graph *graph, struct error *err);
 
 #endif

@@ -26,15 +26,15 @@ struct prediction_settings {
 	struct loggps model; /* its latency is that of the recorded run */
 	double longest_us;   /* the largest added round trip */
 	const char *application;
+	const char *hosts; /* of each rank: "a,b,a"; NULL: each rank has a host of its own */
 };
 
 struct prediction {
-	struct prediction_settings settings;
+	struct prediction_settings settings; /* model.hosts and host_count: from hosts */
+	uint32_t *hosts;
 	uint32_t ranks;
 	size_t nodes;
-	uint64_t calls[CALL_KINDS]; /* of MPI traces */
-	uint64_t messages;          /* of GOAL */
-	struct mpi_other *others;   /* calls that are not modelled */
+	struct mpi_other *others; /* calls that are not modelled */
 	size_t other_count;
 	double recorded_s; /* NAN = not known: GOAL */
 	struct runtime runtime;
