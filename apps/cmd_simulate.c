@@ -43,7 +43,7 @@ static int run_what_if(const struct simulate_options *options, struct error *err
 	if (simulate_read_what_if(options, &changed, err) < 0)
 		return COMMAND_USAGE;
 	stop_catch_signals();
-	return simulate_what_if(options, &changed, stdout, err) < 0 ? COMMAND_FAILED : COMMAND_OK;
+	return simulate_what_if(options, &changed, stdout, err);
 }
 
 static int run_sweep(const struct simulate_options *options, struct error *err)
@@ -53,7 +53,7 @@ static int run_sweep(const struct simulate_options *options, struct error *err)
 	if (simulate_read_sweep(options, &sweep, err) < 0)
 		return COMMAND_USAGE;
 	stop_catch_signals();
-	return simulate_sweep(&sweep, options->output, stdout, err) < 0 ? COMMAND_FAILED : COMMAND_OK;
+	return simulate_sweep(&sweep, options->output, stdout, err);
 }
 
 /* Carries out --live: replays the decisions of a journal and reports the differences. */
@@ -88,7 +88,7 @@ static int run(void *context, const struct option_operands *operands, struct err
 	if (options->sweep)
 		return run_sweep(options, err);
 	stop_catch_signals();
-	return simulate_day(options, stdout, err) < 0 ? COMMAND_FAILED : COMMAND_OK;
+	return simulate_day(options, stdout, err);
 }
 
 int command_simulate(int argc, char **argv)

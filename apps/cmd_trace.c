@@ -20,7 +20,7 @@ static const char teach[] =
 	"  $ nomora predict --latency 3 --name app -o curves/app.json run/*.trace\n"
 	"\n"
 	"The recorder is a library that LD_PRELOAD loads into the program. If mpirun starts ranks on other hosts, "
-	"hand\n"
+	"give\n"
 	"them both variables (Open MPI: mpirun -x LD_PRELOAD -x NOMORA_TRACE), and use a folder that all hosts share.\n"
 	"Exit status: that of the command; 1 also if no rank was recorded.\n";
 
