@@ -91,7 +91,7 @@ static int put_chart(FILE *out, struct chart *chart, const char *prefix, struct 
 
 	chart_destroy(chart);
 	if (!svg)
-		return -error_code(err, ENOMEM);
+		return error_code(err, ENOMEM);
 	fprintf(out, "<figure>%s</figure>\n", svg);
 	free(svg);
 	return 0;
