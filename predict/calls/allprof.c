@@ -181,19 +181,18 @@ static int parse_argument(const struct reader *reader, char letter, char *text, 
 /* The second half of MPI_Sendrecv has its own communicator field for both. */
 static int add_halves(const struct reader *reader, struct mpi_call send, struct mpi_call receive)
 {
-	static const uint64_t request = UINT64_MAX; /* no pointer */
+	/* These requests are no pointers. */
+	static const uint64_t receiving = UINT64_MAX - 1, sending = UINT64_MAX;
 
 	receive.kind = CALL_RECEIVE;
-	receive.request = send.request = request;
-	receive.inner = true;
 	send.communicator = receive.communicator;
-	receive.request--;
 	for (int i = 0; i < 4; i++) {
-		struct mpi_call call = i == 0 ? receive : i == 1 ? send : i == 2 ? receive : send;
+		struct mpi_call call = i % 2 == 0 ? receive : send;
 
-		call.inner = i > 0;
+		call.request = i % 2 == 0 ? receiving : sending;
 		call.kind = i < 2 ? call.kind : CALL_WAIT;
 		call.count = 1;
+		call.begin_us = i == 0 ? call.begin_us : call.end_us;
 		if (!add_call(reader->rank, call))
 			return -ENOMEM;
 	}

@@ -284,7 +284,7 @@ static int begin(struct builder *builder, uint32_t rank, const struct mpi_call *
 {
 	struct rank_state *state = &builder->ranks[rank];
 	double us = call->begin_us - state->clock_us;
-	bool is_first = !call->inner && state->part == 0;
+	bool is_first = state->part == 0;
 	int code;
 
 	if (is_first && us < -1)

@@ -150,7 +150,6 @@ static struct mpi_call *add_call(struct reader *reader, const struct trace_recor
 		.line = (uint32_t)reader->at + 1,
 		.count = record->request != 0,
 		.kind = record->kind,
-		.inner = record->flags & TRACE_INNER,
 	};
 	return &all[rank->count++];
 }
@@ -205,8 +204,7 @@ static int read_record(struct reader *reader)
 	}
 	if (record.kind == TRACE_COMMUNICATOR)
 		return read_communicator(reader, &record);
-	if (!(record.flags & TRACE_INNER))
-		reader->now_ns = begin_ns + record.duration_ns;
+	reader->now_ns = begin_ns + record.duration_ns;
 	if (record.kind == TRACE_OTHER && record.peer >= 0 && record.peer < TRACE_OTHER_COUNT) {
 		/* Without time: as a wait for nothing, which is no computation. */
 		struct trace_record nothing = {.kind = CALL_WAIT};

@@ -181,12 +181,6 @@ struct trace_record recorder_message(enum call_kind kind, int64_t count, MPI_Dat
 	};
 }
 
-static void add_inner(struct trace_record record)
-{
-	record.flags |= TRACE_INNER;
-	recorder_append(&record);
-}
-
 /* A call whose time is neither computation nor that of a message, as one to or from MPI_PROC_NULL. */
 static void add_nothing(uint64_t begin_ns)
 {
@@ -226,7 +220,7 @@ void recorder_add_completion(MPI_Request before, const MPI_Status *status, uint6
 	if (first)
 		recorder_add(record, begin_ns);
 	else if (record.request)
-		add_inner(record);
+		recorder_append(&record);
 }
 
 void recorder_add_collective(enum call_kind kind, uint64_t bytes, int root, MPI_Comm comm, MPI_Request *request,
@@ -261,7 +255,7 @@ void recorder_add_start(MPI_Request request, uint64_t begin_ns, bool first)
 	if (first)
 		recorder_add(record, begin_ns);
 	else if (record.request)
-		add_inner(record);
+		recorder_append(&record);
 }
 
 /* Both halves begin together, and the call ends with the later one. */
@@ -281,7 +275,7 @@ void recorder_add_halves(struct trace_record sent, int to, struct trace_record r
 		if (first)
 			recorder_add(record, begin_ns);
 		else
-			add_inner(record);
+			recorder_append(&record);
 		first = false;
 	}
 	if (first)

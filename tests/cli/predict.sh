@@ -32,6 +32,7 @@ import json, sys
 d = json.loads(sys.argv[1])
 p = d["pieces"]
 assert d["ranks"] == 4 and len(p) > 10 and p[0]["messages"] == sum(x[2] for x in d["pairs"])
+assert p[-1]["added_rtt_us"] <= 2000 and all(x["beyond"] and x["added_rtt_us"] == 2000 for x in d["tolerates"])
 for a, b in zip(p, p[1:]):
     assert b["messages"] > a["messages"] and b["added_rtt_us"] > a["added_rtt_us"]
     t = a["run_time_s"] + a["messages"] * (b["added_rtt_us"] - a["added_rtt_us"]) * 0.5e-6

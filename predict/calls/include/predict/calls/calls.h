@@ -26,8 +26,6 @@ struct mpi_call {
 	uint32_t line;
 	uint32_t count; /* of CALL_WAIT: requests, which are CALL_REQUEST_BYTES apart */
 	uint8_t kind;
-	bool inner; /* a further part of the call before it, as of MPI_Sendrecv: no computation between
-		     */
 };
 
 struct mpi_rank {

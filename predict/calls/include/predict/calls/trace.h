@@ -38,10 +38,7 @@ enum trace_kind {
 	TRACE_OTHER,        /* a call that is not modelled: `peer` is its index in trace_others */
 };
 
-enum trace_flags {
-	TRACE_INNER = 1,   /* a further part of the call before it */
-	TRACE_NO_TIME = 2, /* of TRACE_PAUSE and TRACE_OTHER: the time is not computation */
-};
+enum { TRACE_NO_TIME = 1 }; /* flag of TRACE_PAUSE and TRACE_OTHER: the time is not computation */
 
 /* peer: rank in MPI_COMM_WORLD, or the root; -1: any source, which the record of the wait tells. */
 struct trace_record {
