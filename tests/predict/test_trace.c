@@ -93,9 +93,9 @@ Test(trace, gaps_and_pauses_are_computation_unless_they_say_no)
 	check(7000000300 + 20 + 4050 + 20, 1);
 	/* a call that lasted longer than fits */
 	add(0, (struct trace_record){.kind = TRACE_PAUSE, .flags = TRACE_NO_TIME, .bytes = 9000000000});
-	barrier(0, 5);
+	barrier(0, 5000);
 	barrier(1, 0);
-	check(7000000300 + 20 + 4050 + 20 + 5 + 20, 1);
+	check(7000000300 + 20 + 4050 + 20 + 5000 + 20, 1);
 }
 
 /*

@@ -3,8 +3,8 @@
  * The execution graph of a distributed run, and its run time as a function of latency. A node is a point in
  * time on a rank. An edge leads to a later node; its length is a time and a number of network latencies, and the later
  * node comes at least that long after the earlier one. The run time T(L) at latency L is the longest path: convex and
- * piecewise linear in L, and its slope is the number of messages on that path (Shen et al., "LLAMP: Assessing Network Latency Tolerance of HPC Applications
- * with Linear Programming", SC'24, where a linear program finds it).
+ * piecewise linear in L, and its slope is the number of messages on that path (Shen et al., "LLAMP: Assessing Network
+ * Latency Tolerance of HPC Applications with Linear Programming", SC'24, where a linear program finds it).
  *
  * Times are ns; L is the time of a message's first byte from one host to another, one way. A node has at most two
  * incoming edges, whose other ends were added before it, so that the order of the nodes is a topological one. A node
