@@ -138,7 +138,9 @@ static struct ns time_left(const struct serve *serve, const struct peer *peer, s
 {
 	struct ns limit = {(int64_t)serve->options.timeout_s * 1000000000};
 
-	return peer->waits_since.v == 0 ? (struct ns){INT64_MAX} : ns_sub(ns_add(peer->waits_since, limit), now);
+	if (peer->waits_since.v == 0)
+		return (struct ns){INT64_MAX};
+	return ns_sub(ns_add(peer->waits_since, limit), now);
 }
 
 void peers_end_late(struct serve *serve)

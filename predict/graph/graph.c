@@ -54,8 +54,9 @@ uint32_t execution_last(struct execution_graph *graph, uint32_t rank, const uint
 		return execution_after(graph, rank, count ? moments[0] : EXECUTION_START, 0);
 	last = moments[0];
 	for (size_t i = 1; i < count; i++) {
-		last = execution_add(graph, rank, (struct execution_edge){.from = last},
-				     (struct execution_edge){.from = moments[i]});
+		struct execution_edge previous = {.from = last}, moment = {.from = moments[i]};
+
+		last = execution_add(graph, rank, previous, moment);
 		if (last == EXECUTION_START)
 			break;
 	}

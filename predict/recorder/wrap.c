@@ -95,7 +95,7 @@ SEND_INIT(Ssend_init, CALL_SSEND)
 int MPI_Recv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status)
 {
 	uint64_t begin_ns = begin();
-	MPI_Status own, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
+	MPI_Status own = {0}, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
 	int code = PMPI_Recv(buffer, count, type, from, tag, comm, seen);
 
 	if (begin_ns)
@@ -159,7 +159,7 @@ int MPI_Sendrecv(const void *send_buffer, int send_count, MPI_Datatype send_type
 		 MPI_Comm comm, MPI_Status *status)
 {
 	uint64_t begin_ns = begin();
-	MPI_Status own, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
+	MPI_Status own = {0}, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
 	int code = PMPI_Sendrecv(send_buffer, send_count, send_type, to, send_tag, receive_buffer, receive_count,
 				 receive_type, from, receive_tag, comm, seen);
 
@@ -175,7 +175,7 @@ int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int to, int
 			 MPI_Comm comm, MPI_Status *status)
 {
 	uint64_t begin_ns = begin();
-	MPI_Status own, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
+	MPI_Status own = {0}, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
 	int code = PMPI_Sendrecv_replace(buffer, count, type, to, send_tag, from, receive_tag, comm, seen);
 
 	if (begin_ns)
@@ -224,7 +224,7 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
 	uint64_t begin_ns = begin();
 	MPI_Request before = begin_ns ? *request : MPI_REQUEST_NULL;
-	MPI_Status own, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
+	MPI_Status own = {0}, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
 	int code = PMPI_Wait(request, seen);
 
 	if (begin_ns)
@@ -236,7 +236,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
 	uint64_t begin_ns = begin();
 	MPI_Request before = begin_ns ? *request : MPI_REQUEST_NULL;
-	MPI_Status own, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
+	MPI_Status own = {0}, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
 	int code = PMPI_Test(request, flag, seen);
 
 	if (!begin_ns)
@@ -282,7 +282,7 @@ int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *statu
 {
 	uint64_t begin_ns = begin();
 	struct several copy = several(begin_ns, count, requests, MPI_STATUSES_IGNORE);
-	MPI_Status own, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
+	MPI_Status own = {0}, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
 	int code = PMPI_Waitany(count, requests, index, seen);
 
 	if (!begin_ns)
@@ -296,7 +296,7 @@ int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_St
 {
 	uint64_t begin_ns = begin();
 	struct several copy = several(begin_ns, count, requests, MPI_STATUSES_IGNORE);
-	MPI_Status own, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
+	MPI_Status own = {0}, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
 	int code = PMPI_Testany(count, requests, index, flag, seen);
 
 	if (!begin_ns)

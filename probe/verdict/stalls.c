@@ -67,11 +67,11 @@ static void add_up(const struct search *search, struct held *hosts)
 int search_stalls(struct search *search)
 {
 	struct held *hosts = calloc(search->hosts + 1, sizeof *hosts);
-	int code = hosts ? 0 : -ENOMEM;
 	double limit;
+	int code = 0;
 
-	if (code)
-		return code;
+	if (!hosts)
+		return -ENOMEM;
 	add_up(search, hosts);
 	limit = median_share(hosts, search->hosts) * stalling_factor;
 	limit = limit > stalling_share ? limit : stalling_share;

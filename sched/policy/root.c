@@ -131,7 +131,7 @@ static void add_rack(struct root_search *search, uint32_t rack)
 			continue;
 		if (cost_rows_silent(placer->rows, machine))
 			continue;
-		placer->candidates[search->count++] = (struct root_candidate){
+		placer->candidates[search->count] = (struct root_candidate){
 			.cost = rest_cost_bound(placer, search->net, search->job, machine, search->tasks - 1) +
 				search->running * placer->policy->least_cost,
 			.room = room,
@@ -139,6 +139,7 @@ static void add_rack(struct root_search *search, uint32_t rack)
 			.order = search->count,
 			.free = unclaimed,
 		};
+		search->count++;
 	}
 }
 

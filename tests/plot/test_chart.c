@@ -229,6 +229,7 @@ static double x_of(const char *svg, const char *label)
 	cr_assert(at, "%s", label);
 	for (const char *next = svg; next && next < at; next = strstr(next + 1, "translate("))
 		from = next;
+	cr_assert(from, "%s", label);
 	return atof(from + strlen("translate("));
 }
 

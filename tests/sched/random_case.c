@@ -156,8 +156,8 @@ static int64_t cost_at(const struct random_case *random, const struct seeker *se
  */
 static void add_seeker(const struct random_case *random, struct seeker *seekers, uint32_t count, int64_t *slots)
 {
-	int64_t distance[CASE_MACHINES], best = cost_at(random, &seekers[count], CASE_WAITS);
-	int32_t from[CASE_MACHINES], mover[CASE_MACHINES], end = CASE_WAITS;
+	int64_t distance[CASE_MACHINES] = {0}, best = cost_at(random, &seekers[count], CASE_WAITS);
+	int32_t from[CASE_MACHINES] = {0}, mover[CASE_MACHINES] = {0}, end = CASE_WAITS;
 	struct seeker *leaver = NULL;
 
 	for (uint32_t m = 0; m < random->machine_count; m++) {

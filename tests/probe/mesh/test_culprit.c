@@ -52,7 +52,8 @@ static int measure(int windows, struct latency_entry *named)
 			cr_assert_eq(culprits_take(culprits, &pair), 0);
 			cr_assert_eq(culprits_name(culprits, pair.peer.address, &entry), 0);
 			count += entry.hop != 0;
-			*named = entry.hop ? entry : *named;
+			if (entry.hop)
+				*named = entry;
 		}
 	}
 	return count;
