@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include <base/ns.h>
 #include <base/progress.h>
 #include <base/quantile.h>
 #include <sched/dataflow/plan.h>
@@ -27,15 +27,6 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Returns the CPU time of this thread, so that other work on the machine does not count. */
-static struct ns thread_time(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (struct ns){(int64_t)now.tv_sec * 1000000000 + now.tv_nsec};
-}
-
 /*
  * Starts 16 jobs, then places options->runs more jobs one by one. Returns the median time of placing one of the latter,
  * ms.
@@ -51,7 +42,7 @@ static double decide_ms(struct experiment_page *page, const struct experiment_da
 	struct error err = {0};
 
 	recipe.jobs = RUNNING + options->runs;
-	engine_options.now = thread_time;
+	engine_options.now = ns_now_cpu;
 	engine_options.deadline = (struct ns){0};
 	dataflow = ms ? experiment_scenario(page, topology, hosts, options->slots, &recipe) : NULL;
 	if (dataflow)

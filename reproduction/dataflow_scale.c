@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include <base/progress.h>
+#include <base/quantile.h>
 #include <sched/dataflow/simulate.h>
 
 #include "dataflow.h"
@@ -54,13 +55,6 @@ static bool complete(struct experiment_page *page, const struct experiment_dataf
 	return true;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /*
  * Adds table rows about change[]: by job, the change of its completion time in per cent; negative: faster. Sorts
  * change[].
@@ -72,7 +66,7 @@ static void tabulate(struct experiment_page *page, int kind, int topology, int e
 	const char *theirs[] = {kinds[kind].p50, kinds[kind].p75, kinds[kind].slower[topology], kinds[kind].worst};
 	uint32_t slower = 0;
 
-	qsort(change, jobs, sizeof *change, compare_doubles);
+	quantile_median(change, jobs); /* sorts */
 	for (uint32_t j = 0; j < jobs; j++)
 		slower += change[j] > 1e-6;
 	const double ours[] = {change[jobs / 2], change[jobs / 4], 100.0 * slower / jobs, change[jobs - 1]};

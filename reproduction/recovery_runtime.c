@@ -7,16 +7,10 @@
 #include <string.h>
 
 #include <base/progress.h>
+#include <base/quantile.h>
 #include <sched/recovery/generate.h>
 
 #include "recovery.h"
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 /* Solves `runs` instances, each with another seed. Writes the solving times to ms[], in ms and sorted. */
 static bool time_runs(struct experiment_page *page, const struct recovery_options *options, uint32_t runs, double *ms,
@@ -41,7 +35,7 @@ static bool time_runs(struct experiment_page *page, const struct recovery_option
 		recovery_destroy(s);
 		progress_update(progress, ++*done, NULL);
 	}
-	qsort(ms, runs, sizeof *ms, compare_doubles);
+	quantile_median(ms, runs); /* sorts */
 	return true;
 }
 

@@ -40,9 +40,6 @@ int command_mesh_agent(int argc, char **argv)
 		.summary = "Measure the mesh continuously into a live matrix.",
 		.teach = teach,
 		.rows = rows,
-		.operands_minimum = 1,
-		.operands_maximum = 1,
-		.takes_rest = true,
 	};
 	struct station_settings settings = station_defaults;
 

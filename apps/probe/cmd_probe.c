@@ -53,9 +53,6 @@ int command_probe(int argc, char **argv)
 		.summary = "Measure round trips to the peers of a list with STAMP probes.",
 		.teach = teach,
 		.rows = rows,
-		.operands_minimum = 1,
-		.operands_maximum = 1,
-		.takes_rest = true,
 	};
 	struct station_settings settings = station_defaults;
 

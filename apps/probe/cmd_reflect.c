@@ -24,9 +24,6 @@ int command_reflect(int argc, char **argv)
 		.summary = "Answer STAMP probes on a port.",
 		.teach = teach,
 		.rows = rows,
-		.operands_minimum = 1,
-		.operands_maximum = 1,
-		.takes_rest = true,
 	};
 	struct station_settings settings = station_defaults;
 

@@ -33,10 +33,14 @@ static int run(const struct station_settings *settings, const struct option_oper
 int command_station(const struct option_usage *usage, int argc, char **argv, struct station_settings *settings,
 		    enum station_needs needs)
 {
+	struct option_usage whole = *usage;
 	struct option_operands operands;
 	struct error err = {0};
-	int code = command_parse(usage, argc, argv, settings, &operands);
+	int code;
 
+	whole.operands_minimum = whole.operands_maximum = 1; /* the port */
+	whole.takes_rest = true;                             /* for EAL */
+	code = command_parse(&whole, argc, argv, settings, &operands);
 	if (code >= 0)
 		return code;
 	if (needs >= STATION_NEEDS_PEERS && !settings->peers_path)

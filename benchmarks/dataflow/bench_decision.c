@@ -3,30 +3,16 @@
  * CPU time of one placement decision by engine "rate", and of 10,000 evaluations by engine "both" (the paper's). Jobs
  * of 12 tasks like Storm's (sched/dataflow/generate.h) arrive while 16 others run. One JSON line per network.
  */
+#include <base/ns.h>
+#include <base/quantile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <sched/dataflow/engine.h>
 #include <sched/dataflow/generate.h>
 
 enum { RUNNING = 16, DECISIONS = 100, SLOTS = 2, ANNEALING_EVALUATIONS = 10000, ANNEALING_REPEATS = 10 };
-
-static double cpu_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 static int decide(struct dataflow *dataflow, const char *engine, double ms[DECISIONS], double *evaluations)
 {
@@ -46,12 +32,12 @@ static int decide(struct dataflow *dataflow, const char *engine, double ms[DECIS
 
 		graphs[j] = dataflow_graph_create(&dataflow->jobs[j], NULL);
 		options.seed = j;
-		begin = cpu_ms();
+		begin = ns_to_us(ns_now_cpu()) * 1e-3;
 		code = graphs[j] ? engine_place(engine_find(engine), network, &dataflow->jobs[j], graphs[j], &options,
 						&answer, NULL)
 				 : -1;
 		if (j >= RUNNING) {
-			ms[j - RUNNING] = cpu_ms() - begin;
+			ms[j - RUNNING] = ns_to_us(ns_now_cpu()) * 1e-3 - begin;
 			*evaluations += (double)answer.evaluations / DECISIONS;
 		} else if (code == 0) {
 			code = engine_start(network, &dataflow->jobs[j], graphs[j], &answer, NULL);
@@ -78,7 +64,7 @@ static int run(const char *name, const char *engine, struct topology *topology)
 	if (code == 0)
 		code = decide(dataflow, engine, ms, &evaluations);
 	if (code == 0) {
-		qsort(ms, DECISIONS, sizeof *ms, compare_doubles);
+		quantile_median(ms, DECISIONS); /* sorts */
 		printf("{\"benchmark\": \"dataflow_decision\", \"engine\": \"%s\", \"network\": \"%s\", \"hosts\": %u, "
 		       "\"running_jobs\": "
 		       "%d, "

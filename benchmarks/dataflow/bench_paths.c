@@ -6,25 +6,17 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #ifdef HAVE_IGRAPH
 #include <igraph/igraph.h>
 #endif
 
+#include <base/ns.h>
 #include <base/rng.h>
 #include <sched/topology/paths.h>
 
 enum { K = 10, SAMPLE = 100 };
-
-static double cpu_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static size_t allocated_bytes(void)
 {
@@ -48,7 +40,7 @@ static double igraph_seconds(const struct topology *topology, uint32_t switches)
 		if (topology->nodes[topology->links[l].a].kind == TOPOLOGY_SWITCH &&
 		    topology->nodes[topology->links[l].b].kind == TOPOLOGY_SWITCH)
 			igraph_add_edge(&graph, topology->links[l].a, topology->links[l].b);
-	seconds = cpu_seconds();
+	seconds = ns_to_s(ns_now_cpu());
 	for (int i = 0; i < SAMPLE; i++) {
 		igraph_vector_int_list_t found;
 		uint32_t from = (uint32_t)rng_below(&rng, switches), to = (uint32_t)rng_below(&rng, switches - 1);
@@ -57,7 +49,7 @@ static double igraph_seconds(const struct topology *topology, uint32_t switches)
 		igraph_get_k_shortest_paths(&graph, NULL, NULL, &found, K, from, to + (to >= from), IGRAPH_ALL);
 		igraph_vector_int_list_destroy(&found);
 	}
-	seconds = (cpu_seconds() - seconds) / SAMPLE;
+	seconds = (ns_to_s(ns_now_cpu()) - seconds) / SAMPLE;
 	igraph_destroy(&graph);
 #else
 	(void)topology;
@@ -82,9 +74,9 @@ static double load_seconds(const struct topology *topology, const struct topolog
 	snprintf(file, sizeof file, "%s/map", folder);
 	stored.file = file;
 	for (int i = 0; i < 2; i++) { /* the first pass computes and writes the paths */
-		seconds = cpu_seconds();
+		seconds = ns_to_s(ns_now_cpu());
 		paths[i] = topology_paths_create(topology, &stored, NULL);
-		seconds = paths[i] ? cpu_seconds() - seconds : -1;
+		seconds = paths[i] ? ns_to_s(ns_now_cpu()) - seconds : -1;
 	}
 	opened = fopen(file, "r");
 	if (opened && fseek(opened, 0, SEEK_END) == 0)
@@ -106,12 +98,12 @@ static int run(const char *name, struct topology *topology)
 	size_t bytes = allocated_bytes();
 	struct topology_paths *paths = topology ? topology_paths_create(topology, &options, NULL) : NULL;
 
-	seconds = cpu_seconds();
+	seconds = ns_to_s(ns_now_cpu());
 	if (!paths || topology_paths_compute_all(paths, 1) < 0) {
 		fprintf(stderr, "bench_paths: %s: out of memory\n", name);
 		return 1;
 	}
-	seconds = cpu_seconds() - seconds;
+	seconds = ns_to_s(ns_now_cpu()) - seconds;
 	bytes = allocated_bytes() - bytes;
 	load = load_seconds(topology, &options, &MB);
 	peer = igraph_seconds(topology, switches);

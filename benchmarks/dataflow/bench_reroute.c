@@ -6,8 +6,8 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include <base/ns.h>
 #include <base/quantile.h>
 #include <sched/dataflow/engine.h>
 #include <sched/dataflow/generate.h>
@@ -19,14 +19,6 @@ struct figures {
 	double fail_ms[REPEATS], repair_ms[REPEATS], improve_ms;
 };
 
-static double cpu_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
-
 /* Sets links up or down and chooses routes. Returns the number of routes changed, or -ENOMEM. */
 static int set_links(struct topology *topology, struct network *network, const uint32_t *links, uint32_t count, bool up,
 		     double *ms)
@@ -36,9 +28,9 @@ static int set_links(struct topology *topology, struct network *network, const u
 
 	for (uint32_t i = 0; i < count; i++)
 		topology->links[links[i]].up = up;
-	begin = cpu_ms();
+	begin = ns_to_us(ns_now_cpu()) * 1e-3;
 	changed = network_reroute_pairs(network, up);
-	*ms = cpu_ms() - begin;
+	*ms = ns_to_us(ns_now_cpu()) * 1e-3 - begin;
 	return changed;
 }
 
@@ -58,9 +50,9 @@ static int measure(struct topology *topology, struct network *network, uint32_t 
 	for (int i = 0; i < REPEATS; i++) {
 		changed = set_links(topology, network, links, figures->links, false, &figures->fail_ms[i]);
 		if (i == 0) {
-			figures->improve_ms = -cpu_ms();
+			figures->improve_ms = -ns_to_us(ns_now_cpu()) * 1e-3;
 			network_improve_rerouted(network);
-			figures->improve_ms += cpu_ms();
+			figures->improve_ms += ns_to_us(ns_now_cpu()) * 1e-3;
 		}
 		if (changed != (int)figures->routes ||
 		    set_links(topology, network, links, figures->links, true, &figures->repair_ms[i]) != changed)

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <base/ns.h>
 #include <base/process.h>
+#include <base/quantile.h>
 #include <base/rng.h>
 #include <fitting/curve/fit.h>
 
@@ -67,21 +67,6 @@ static char *make_sweep(size_t *bytes)
 	return text;
 }
 
-static struct ns processor_time(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (struct ns){now.tv_sec * NS_PER_S + now.tv_nsec};
-}
-
-static int by_size(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-
-	return (left > right) - (left < right);
-}
-
 /* Milliseconds of one complete fit; stores its threshold in *threshold_us. */
 static double fit_once(const char *text, size_t bytes, double *threshold_us)
 {
@@ -89,7 +74,7 @@ static double fit_once(const char *text, size_t bytes, double *threshold_us)
 	struct observations observations;
 	struct fit_settings settings;
 	struct fit fit;
-	struct ns start = processor_time();
+	struct ns start = ns_now_cpu();
 	struct sweep *sweep = sweep_from_memory("bench", text, bytes, &err);
 	double ms;
 
@@ -102,7 +87,7 @@ static double fit_once(const char *text, size_t bytes, double *threshold_us)
 	*threshold_us = fit.curve->threshold.at_us;
 	fit_free(&fit);
 	sweep_destroy(sweep);
-	ms = ns_to_us(ns_sub(processor_time(), start)) / 1e3;
+	ms = ns_to_us(ns_sub(ns_now_cpu(), start)) / 1e3;
 	return ms;
 }
 
@@ -141,7 +126,7 @@ int main(void)
 		return 1;
 	for (int round = 0; round < ROUNDS; round++)
 		times[round] = fit_once(text, bytes, &threshold_us);
-	qsort(times, ROUNDS, sizeof *times, by_size);
+	quantile_median(times, ROUNDS); /* sorts */
 	ms = times[ROUNDS / 2];
 	scipy = measure_scipy(text, &scipy_threshold_us);
 	printf("{\"benchmark\": \"fit_auto_500_rows\", \"ms\": %.2f, \"limit_ms\": %g, \"threshold_us\": %g", ms,

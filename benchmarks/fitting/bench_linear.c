@@ -7,10 +7,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <base/ns.h>
 #include <base/process.h>
+#include <base/quantile.h>
 #include <base/rng.h>
 #include <fitting/linear/linear.h>
 
@@ -44,21 +44,6 @@ static void make_points(void)
 	}
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-
-	return (left > right) - (left < right);
-}
-
-static struct ns processor_time(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (struct ns){now.tv_sec * NS_PER_S + now.tv_nsec};
-}
-
 /* Median time of one fit, us. */
 static double measure(struct linear_workspace *workspace, double *last)
 {
@@ -67,15 +52,15 @@ static double measure(struct linear_workspace *workspace, double *last)
 	double times[ROUNDS];
 
 	for (int round = 0; round < ROUNDS; round++) {
-		struct ns start = processor_time();
+		struct ns start = ns_now_cpu();
 
 		for (int k = 0; k < FITS_PER_ROUND; k++) {
 			linear_fit(workspace, &problem, &result);
 		}
-		times[round] = ns_to_us(ns_sub(processor_time(), start)) / FITS_PER_ROUND;
+		times[round] = ns_to_us(ns_sub(ns_now_cpu(), start)) / FITS_PER_ROUND;
 	}
 	*last = result.coefficients[COLUMNS - 1];
-	qsort(times, ROUNDS, sizeof times[0], by_size);
+	quantile_median(times, ROUNDS); /* sorts */
 	return times[ROUNDS / 2];
 }
 

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <base/ns.h>
+#include <base/quantile.h>
 
 #include "nist_peers.h"
 
@@ -25,21 +25,6 @@ struct results {
 	size_t count;
 };
 
-static struct ns processor_time(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (struct ns){now.tv_sec * NS_PER_S + now.tv_nsec};
-}
-
-static int by_size(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-
-	return (left > right) - (left < right);
-}
-
 static int is_set(const struct dirent *entry)
 {
 	const char *dot = strrchr(entry->d_name, '.');
@@ -51,7 +36,7 @@ static void count_run(const struct nist_set *set, const double *values, struct n
 {
 	double least = INFINITY;
 
-	results->tally.seconds += ns_to_s(ns_sub(processor_time(), begin));
+	results->tally.seconds += ns_to_s(ns_sub(ns_now_cpu(), begin));
 	results->tally.runs++;
 	for (size_t j = 0; j < set->parameter_count && results->count < DIGITS_MAXIMUM; j++) {
 		double digits = nist_log_relative_error(values[j], set->parameters[j].certified);
@@ -72,14 +57,14 @@ static int run_set(const char *path, struct results *own, struct results *gsl)
 		return -1;
 	}
 	for (size_t start = 0; start < set.start_count && own->tally.runs < RUNS_MAXIMUM; start++) {
-		struct ns begin = processor_time();
+		struct ns begin = ns_now_cpu();
 		double values[NIST_PARAMETERS_MAXIMUM];
 		struct nist_fit fit;
 
 		if (nist_solve(&set, start, 0, &fit, &err) != 0)
 			memset(fit.values, 0, sizeof fit.values);
 		count_run(&set, fit.values, begin, own);
-		begin = processor_time();
+		begin = ns_now_cpu();
 		if (nist_peer_gsl(&set, start, values))
 			count_run(&set, values, begin, gsl);
 	}
@@ -107,7 +92,7 @@ static int run_folder(const char *folder, struct results *own, struct results *g
 
 static void take_median(struct results *results)
 {
-	qsort(results->digits, results->count, sizeof results->digits[0], by_size);
+	quantile_median(results->digits, results->count); /* sorts */
 	results->tally.median_digits = results->count ? results->digits[results->count / 2] : 0;
 }
 

@@ -7,6 +7,7 @@
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 
+#include <base/quantile.h>
 #include <dp/eal.h>
 #include <dp/port.h>
 
@@ -182,16 +183,9 @@ json_t *bench_own_lateness(const struct bench *bench)
 	return object;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 void bench_sort(double *values, size_t count)
 {
-	qsort(values, count, sizeof *values, compare);
+	quantile_median(values, count); /* sorts */
 }
 
 double bench_quantile(const double *sorted, size_t count, double q)

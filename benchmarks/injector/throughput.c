@@ -4,9 +4,9 @@
  * line as fast as possible, all on this thread. For comparison, the same rings with a plain forwarding loop (as
  * testpmd's io engine). Arguments: seconds per figure (default 1), rounds (default 5).
  */
+#include <base/ns.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
@@ -62,14 +62,6 @@ static void forward(const struct bench *bench)
 	}
 }
 
-static double cpu_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /*
  * Packets per direction and second of CPU time: on a loaded machine, wall-clock time would measure the scheduler. On a
  * dedicated CPU both are the same.
@@ -96,11 +88,11 @@ static double run(struct bench *bench, bool inject, unsigned int circulating, do
 		if (counted_from == 0 && now - start > warm) {
 			counted_from = now;
 			packets = 0;
-			cpu_start = cpu_seconds();
+			cpu_start = ns_to_s(ns_now_cpu());
 		}
 	}
 	*wall_pps = (double)packets / 2 / (bench_ns(bench, (double)(now - counted_from)) / 1e9);
-	return (double)packets / 2 / (cpu_seconds() - cpu_start);
+	return (double)packets / 2 / (ns_to_s(ns_now_cpu()) - cpu_start);
 }
 
 static void empty(struct bench *bench)

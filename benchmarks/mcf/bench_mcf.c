@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include <base/ns.h>
+#include <base/quantile.h>
 #include <sched/mcf/algorithms.h>
 #include <sched/mcf/verify.h>
 
@@ -21,21 +22,6 @@
 #endif
 
 enum { REPEATS = 3 };
-
-static double cpu_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static int compare(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
 
 /* LEMON's seconds; 0 if it is not installed. */
 struct peer {
@@ -59,7 +45,7 @@ static struct peer run_peer(const char *name, const struct mcf_problem *problem)
 			seconds[i] = answer.build_s + answer.run_s;
 			cost = answer.cost;
 		}
-		qsort(seconds, REPEATS, sizeof *seconds, compare);
+		quantile_median(seconds, REPEATS); /* sorts */
 		printf("{\"benchmark\": \"mcf\", \"network\": \"%s\", \"algorithm\": \"%s\", \"nodes\": %d, \"arcs\": "
 		       "%d, \"cpu_s\": %.4f, \"cost\": %lld}\n",
 		       name, names[k], problem->node_count, problem->arc_count, seconds[REPEATS / 2], (long long)cost);
@@ -82,12 +68,12 @@ static int run_algorithm(const char *name, const struct mcf_algorithm *row, cons
 	int bad = 0;
 
 	for (int k = 0; k < REPEATS; k++) {
-		double start = cpu_seconds();
+		double start = ns_to_s(ns_now_cpu());
 
 		mcf_solve(row, problem, &solution);
-		seconds[k] = cpu_seconds() - start;
+		seconds[k] = ns_to_s(ns_now_cpu()) - start;
 	}
-	qsort(seconds, REPEATS, sizeof *seconds, compare);
+	quantile_median(seconds, REPEATS); /* sorts */
 	if (solution.status != MCF_UNSUITED)
 		bad = !mcf_verify(problem, &solution, &verdict);
 	printf("{\"benchmark\": \"mcf\", \"network\": \"%s\", \"algorithm\": \"%s\", \"chosen\": \"%s\", \"status\": "

@@ -6,10 +6,11 @@
  * its pod; in the rounds with wide rows, to machines and racks anywhere: 25 million arcs at 12,500 machines. Arguments:
  * largest number of machines; a substring of the names of the figures to run.
  */
+#include <base/ns.h>
+#include <base/quantile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <sched/mcf/structured.h>
 #include <sched/mcf/verify.h>
@@ -28,21 +29,6 @@ enum {
 };
 
 static const char *wanted_part = "";
-
-static double processor_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static int compare_doubles(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return a < b ? -1 : a > b;
-}
 
 static void lemon(const char *name, const char *network, const struct mcf_problem *problem, int64_t cost)
 {
@@ -82,19 +68,19 @@ static void scratch(const char *name, const struct instance_settings *settings, 
 	uint64_t bytes = 0;
 
 	for (int32_t i = 0; load && i < REPEATS; i++) {
-		double start = processor_seconds();
+		double start = ns_to_s(ns_now_cpu());
 		struct structured *state = load_state(load);
 
 		if (!state)
 			break;
 		structured_solve(state, &result);
 		load_read(load, state);
-		seconds[i] = processor_seconds() - start;
+		seconds[i] = ns_to_s(ns_now_cpu()) - start;
 		bytes = structured_memory_bytes(state);
 		structured_destroy(state);
 	}
 	if (result.cost > 0) {
-		qsort(seconds, REPEATS, sizeof(*seconds), compare_doubles);
+		quantile_median(seconds, REPEATS); /* sorts */
 		printf("{\"figure\": \"%s\", \"solver\": \"structured\", \"machines\": %d, \"tasks\": %d, "
 		       "\"unscheduled\": %lld, \"cpu_ms\": %.2f, \"scans\": %llu, \"state_mb\": %.1f}\n",
 		       name, settings->machines, settings->running + settings->waiting, (long long)result.unscheduled,
@@ -180,8 +166,8 @@ static void rounds(const char *name, struct instance_settings settings, double r
 		scans += (double)result.scans / ROUNDS; /* arcs scanned: unlike a time, the same on every machine */
 		moves += (double)rounds_moves(cluster) / ROUNDS;
 	}
-	qsort(rows_ms, ROUNDS, sizeof(*rows_ms), compare_doubles);
-	qsort(solver_ms, ROUNDS, sizeof(*solver_ms), compare_doubles);
+	quantile_median(rows_ms, ROUNDS);   /* sorts */
+	quantile_median(solver_ms, ROUNDS); /* sorts */
 	printf("{\"figure\": \"%s\", \"solver\": \"structured\", \"step\": \"round\", \"machines\": %d, \"tasks\": "
 	       "%lld, "
 	       "\"recosted\": %.2f, \"p50_ms\": %.2f, \"p99_ms\": %.2f, \"rows_p50_ms\": %.2f, \"unscheduled\": %lld, "

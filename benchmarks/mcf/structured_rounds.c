@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <base/ns.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "structured_rounds.h"
 
@@ -44,14 +44,6 @@ struct rounds {
 	int64_t units, moves;
 	int32_t owed; /* units that ended and have not been replaced yet, as only complete jobs arrive */
 };
-
-static double processor_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void draw_latencies(struct rounds *rounds, int32_t job)
 {
@@ -289,10 +281,10 @@ double rounds_start(struct rounds *rounds, struct structured_result *result)
 	for (int32_t id = 0; id < rounds->arrived; id++)
 		arrive(rounds, id);
 	send_rows(rounds);
-	double start = processor_seconds();
+	double start = ns_to_s(ns_now_cpu());
 
 	structured_solve(rounds->state, result);
-	double seconds = processor_seconds() - start;
+	double seconds = ns_to_s(ns_now_cpu()) - start;
 
 	adopt(rounds);
 	return seconds;
@@ -346,7 +338,7 @@ struct round_seconds rounds_next(struct rounds *rounds, int32_t turnover, double
 				 struct structured_result *result)
 {
 	int32_t ends = draw_ends(rounds, turnover), recosts = draw_recosts(rounds, recost);
-	double start = processor_seconds();
+	double start = ns_to_s(ns_now_cpu());
 
 	rounds->units -= ends;
 	for (int32_t i = 0; i < recosts; i++)
@@ -356,14 +348,14 @@ struct round_seconds rounds_next(struct rounds *rounds, int32_t turnover, double
 		arrive(rounds, rounds->arrived);
 		rounds->owed -= rounds->jobs[rounds->arrived++].supply;
 	}
-	double made = processor_seconds();
+	double made = ns_to_s(ns_now_cpu());
 
 	for (int32_t i = 0; i < ends; i++)
 		structured_end_unit(rounds->state, rounds->ended_job[i], rounds->ended_column[i]);
 	send_rows(rounds);
 	structured_solve(rounds->state, result);
 	adopt(rounds);
-	return (struct round_seconds){made - start, processor_seconds() - made};
+	return (struct round_seconds){made - start, ns_to_s(ns_now_cpu()) - made};
 }
 
 const struct structured *rounds_state(const struct rounds *rounds)

@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include <rte_eth_ring.h>
 #include <rte_ring.h>
@@ -43,14 +42,6 @@ static void must(bool ok, const char *what, const struct error *err)
 		return;
 	fprintf(stderr, "bench_agent_rate: %s: %s\n", what, err ? err->text : "out of memory");
 	exit(1);
-}
-
-static double cpu_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 static struct dp_port *open_port(const char *name, struct rte_ring *in, struct rte_ring *out)
@@ -218,7 +209,7 @@ struct gaps {
 
 static void look(struct gaps *gaps)
 {
-	double now_s = cpu_seconds(), gap_us = (now_s - gaps->last_s) * 1e6;
+	double now_s = ns_to_s(ns_now_cpu()), gap_us = (now_s - gaps->last_s) * 1e6;
 
 	gaps->over += gap_us > 100;
 	gaps->longest_us = gap_us > gaps->longest_us ? gap_us : gaps->longest_us;
@@ -235,7 +226,7 @@ static long page_faults(void)
 
 static struct gaps idle(double seconds)
 {
-	struct gaps gaps = {.last_s = cpu_seconds(), .faults = page_faults()};
+	struct gaps gaps = {.last_s = ns_to_s(ns_now_cpu()), .faults = page_faults()};
 	double end_s = gaps.last_s + seconds;
 
 	while (gaps.last_s < end_s)
@@ -297,7 +288,7 @@ static struct counted run(struct bench *bench, const struct figure *figure, doub
 	agent_set_mode(bench->prober, AGENT_MEASURING);
 	start = now = agent_now(bench->prober);
 	end = now.ns + (int64_t)(seconds * 1e9);
-	cpu = cpu_seconds();
+	cpu = ns_to_s(ns_now_cpu());
 	*own = (struct gaps){.last_s = cpu, .faults = page_faults()};
 	while (now.ns < end) {
 		struct stamp before = now;
@@ -309,7 +300,7 @@ static struct counted run(struct bench *bench, const struct figure *figure, doub
 		if (figure->peers == MANY) /* a system call, avoided in the packet rates */
 			look(own);
 	}
-	cpu = cpu_seconds() - cpu;
+	cpu = ns_to_s(ns_now_cpu()) - cpu;
 	own->faults = page_faults() - own->faults;
 	agent_set_mode(bench->prober, AGENT_QUIET);
 	for (int i = 0; figure->reflected && i < 2 * RING_SIZE; i++)

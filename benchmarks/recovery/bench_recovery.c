@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <base/ns.h>
+#include <base/quantile.h>
 #include <sched/recovery/generate.h>
 #include <sched/recovery/recovery.h>
 
@@ -38,30 +38,15 @@ struct times {
 	uint64_t failed_tasks;
 };
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double cpu_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
-
 static void solve(const struct recovery_scenario *s, struct times *t)
 {
 	struct recovery_options options = {.deadline_ms = 10000};
 	struct recovery_answer answer;
-	double begin_ms = cpu_ms();
+	double begin_ms = ns_to_us(ns_now_cpu()) * 1e-3;
 
 	if (recovery_solve(s, &options, &answer, NULL) < 0)
 		return;
-	t->cpu_ms[t->count] = cpu_ms() - begin_ms;
+	t->cpu_ms[t->count] = ns_to_us(ns_now_cpu()) * 1e-3 - begin_ms;
 	t->ms[t->count++] = 1000 * answer.solve_s;
 	t->proved += answer.status == RECOVERY_OPTIMAL;
 	t->ties += answer.ties_proved;
@@ -73,8 +58,8 @@ static void print(const char *name, struct times *t, double median_ms, double wo
 {
 	if (t->count == 0)
 		return;
-	qsort(t->ms, (size_t)t->count, sizeof *t->ms, compare);
-	qsort(t->cpu_ms, (size_t)t->count, sizeof *t->cpu_ms, compare);
+	quantile_median(t->ms, t->count);     /* sorts */
+	quantile_median(t->cpu_ms, t->count); /* sorts */
 	printf("{\"benchmark\": \"recovery\", \"instances\": \"%s\", \"count\": %d, \"failed_tasks\": %.1f, "
 	       "\"proved\": %d, "
 	       "\"ties_proved\": %d, \"median_ms\": %.3f, \"p90_ms\": %.3f, \"worst_ms\": %.3f, \"cpu_median_ms\": "

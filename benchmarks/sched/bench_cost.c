@@ -7,8 +7,9 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include <base/ns.h>
+#include <base/quantile.h>
 #include <base/rng.h>
 #include <sched/cost/rows.h>
 
@@ -21,27 +22,6 @@ struct setting {
 	float *rtt_us; /* [STREAMED_ROWS * columns] */
 	uint16_t *cost;
 };
-
-static double cpu_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static int compare(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return a < b ? -1 : a > b;
-}
-
-static double median(double *values)
-{
-	qsort(values, REPEATS, sizeof *values, compare);
-	return values[REPEATS / 2];
-}
 
 /* Memcached's curve, NoMora equation 2. */
 static struct curve *make_curve(void)
@@ -97,7 +77,7 @@ static double kernel_rate(const struct setting *setting, const struct cost_kerne
 	double values[REPEATS];
 
 	for (int repeat = 0; repeat < REPEATS; repeat++) {
-		double begin = cpu_seconds();
+		double begin = ns_to_s(ns_now_cpu());
 
 		for (int pass = 0; pass < passes * rows; pass++) {
 			const float *rtt_us = setting->rtt_us + (size_t)(pass % rows) * layout->column_count;
@@ -111,9 +91,9 @@ static double kernel_rate(const struct setting *setting, const struct cost_kerne
 				*sum += maximum;
 			}
 		}
-		values[repeat] = (double)passes * rows * MACHINES / (cpu_seconds() - begin) * 1e-6;
+		values[repeat] = (double)passes * rows * MACHINES / (ns_to_s(ns_now_cpu()) - begin) * 1e-6;
 	}
-	return median(values);
+	return quantile_median(values, REPEATS);
 }
 
 static double definition_rate(const struct setting *setting, uint64_t *sum)
@@ -121,7 +101,7 @@ static double definition_rate(const struct setting *setting, uint64_t *sum)
 	double values[REPEATS];
 
 	for (int repeat = 0; repeat < REPEATS; repeat++) {
-		double begin = cpu_seconds();
+		double begin = ns_to_s(ns_now_cpu());
 
 		for (int row = 0; row < CACHED_ROWS; row++) {
 			const float *rtt_us = setting->rtt_us + (size_t)row * setting->layout->column_count;
@@ -129,9 +109,9 @@ static double definition_rate(const struct setting *setting, uint64_t *sum)
 			for (int m = 0; m < MACHINES; m++)
 				*sum += (uint64_t)lround(100 / curve_eval_nearest(setting->curve, (double)rtt_us[m]));
 		}
-		values[repeat] = CACHED_ROWS * (double)MACHINES / (cpu_seconds() - begin) * 1e-6;
+		values[repeat] = CACHED_ROWS * (double)MACHINES / (ns_to_s(ns_now_cpu()) - begin) * 1e-6;
 	}
-	return median(values);
+	return quantile_median(values, REPEATS);
 }
 
 static void run_kernels(const struct setting *setting, uint64_t *sum)
@@ -175,15 +155,15 @@ static void run_rows(const struct setting *setting, uint64_t *sum)
 	for (int pair = 0; pair < 400000; pair++)
 		latency_view_set(view, (uint32_t)rng_below(&rng, MACHINES), (uint32_t)rng_below(&rng, MACHINES),
 				 (float)(20 + rng_exponential(&rng) * 150));
-	begin = cpu_seconds();
+	begin = ns_to_s(ns_now_cpu());
 	for (uint32_t root = 0; root < ROOTS; root++)
 		*sum += cost_rows_get(rows, 0, root * 6)->machine_count;
-	made = cpu_seconds() - begin;
+	made = ns_to_s(ns_now_cpu()) - begin;
 	cost_rows_all_moved(rows);
-	begin = cpu_seconds();
+	begin = ns_to_s(ns_now_cpu());
 	for (uint32_t root = 0; root < ROOTS; root++)
 		*sum += cost_rows_get(rows, 0, root * 6)->machine_count;
-	again = cpu_seconds() - begin;
+	again = ns_to_s(ns_now_cpu()) - begin;
 	for (uint32_t root = 0; root < ROOTS; root++) {
 		uint32_t machine = root * 6, rack = (uint32_t)rng_below(&rng, MACHINES) / PER_RACK;
 
@@ -191,10 +171,10 @@ static void run_rows(const struct setting *setting, uint64_t *sum)
 		racks[machine * WORDS + rack / 64] = UINT64_C(1) << rack % 64;
 		cost_rows_latency_moved(rows, &(struct cost_moved){&machine, 1, racks, WORDS});
 	}
-	begin = cpu_seconds();
+	begin = ns_to_s(ns_now_cpu());
 	for (uint32_t root = 0; root < ROOTS; root++)
 		*sum += cost_rows_get(rows, 0, root * 6)->machine_count;
-	updated = cpu_seconds() - begin;
+	updated = ns_to_s(ns_now_cpu()) - begin;
 	printf("{\"benchmark\": \"cost\", \"figure\": \"row\", \"kernel\": \"%s\", \"machines\": %d, "
 	       "\"us_per_first_row\": %.2f, \"us_per_row\": %.2f, \"million_costs_per_s\": %.1f, "
 	       "\"us_per_mended_row\": %.2f}\n",

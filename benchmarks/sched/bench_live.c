@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include <base/ns.h>
+#include <base/quantile.h>
 #include <base/rng.h>
 #include <sched/policy/policy.h>
 
@@ -41,27 +42,12 @@ static void need(bool holds, const char *what)
 	}
 }
 
-static double cpu_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static int compare(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 static void report(const char *figure, double *seconds, int count, const char *more)
 {
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
-	qsort(seconds, (size_t)count, sizeof *seconds, compare);
+	quantile_median(seconds, count); /* sorts */
 	printf("{\"benchmark\": \"live\", \"figure\": \"%s\", \"machines\": %d, \"p50_ms\": %.3f, \"max_ms\": %.3f, "
 	       "\"peak_MB\": %.0f%s}\n",
 	       figure, MACHINES, seconds[count / 2] * 1e3, seconds[count - 1] * 1e3, (double)usage.ru_maxrss / 1024,
@@ -172,11 +158,11 @@ static void run_running(double beta_per_s)
 		round_of_two(&world);
 	}
 	for (int i = 0; i < REPEATS; i++) {
-		double begin = cpu_seconds();
+		double begin = ns_to_s(ns_now_cpu());
 
 		flownet_time_passed(world.net, 1);
 		round_of_two(&world);
-		seconds[i] = cpu_seconds() - begin;
+		seconds[i] = ns_to_s(ns_now_cpu()) - begin;
 	}
 	report(beta_per_s > 0 ? "beta" : "nothing changed", seconds, REPEATS, "");
 	free_world(&world);
@@ -202,17 +188,17 @@ static void run_window(bool preemption)
 
 		for (size_t s = 0; s < world.sample_count; s++)
 			world.samples[s].rtt_us = 20 + (float)rng_below(&world.rng, 200);
-		begin = cpu_seconds();
+		begin = ns_to_s(ns_now_cpu());
 		need(latency_view_update(world.view, world.samples, world.sample_count, (uint32_t)i) == 0, "memory");
 		moved = latency_view_moved(world.view);
 		need(flownet_latency_changed(world.net, &moved) == 0, "memory");
 		latency_view_moved_clear(world.view);
-		seconds[i] = cpu_seconds() - begin;
-		begin = cpu_seconds();
+		seconds[i] = ns_to_s(ns_now_cpu()) - begin;
+		begin = ns_to_s(ns_now_cpu());
 		round_of_two(&world);
-		next[i] = cpu_seconds() - begin;
+		next[i] = ns_to_s(ns_now_cpu()) - begin;
 	}
-	qsort(next, REPEATS, sizeof *next, compare);
+	quantile_median(next, REPEATS); /* sorts */
 	snprintf(more, sizeof more, ", \"pairs\": %zu, \"next_round_ms\": %.3f", world.sample_count,
 		 next[REPEATS / 2] * 1e3);
 	report(preemption ? "window, tasks may move" : "window", seconds, REPEATS, more);
@@ -236,9 +222,9 @@ static void run_insensitive(void)
 
 		for (uint32_t job = 0; job < INSENSITIVE; job++)
 			need(flownet_task_arrived(world.net, job, (uint32_t)(i + 1), 0) == 0, "task");
-		begin = cpu_seconds();
+		begin = ns_to_s(ns_now_cpu());
 		round_of_two(&world);
-		seconds[i] = cpu_seconds() - begin;
+		seconds[i] = ns_to_s(ns_now_cpu()) - begin;
 	}
 	snprintf(more, sizeof more, ", \"jobs\": %d, \"first_round_ms\": %.3f, \"solver_MB\": %.1f", INSENSITIVE,
 		 seconds[0] * 1e3, (double)flownet_memory_bytes(world.net) * 1e-6);

@@ -16,28 +16,14 @@
  * bench_round [MACHINES [SHARE ROUNDS [drifting]]]: without arguments 1,250 and 12,500 machines. One JSON line a
  * figure; CPU time.
  */
+#include <base/ns.h>
+#include <base/quantile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "round_load.h"
-
-static double cpu_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static int compare(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return a < b ? -1 : a > b;
-}
 
 static void report(const char *figure, const struct load *load, double share, double *seconds, int rounds,
 		   const double *parts, uint64_t moves, uint64_t changes)
@@ -45,7 +31,7 @@ static void report(const char *figure, const struct load *load, double share, do
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
-	qsort(seconds, (size_t)rounds, sizeof *seconds, compare);
+	quantile_median(seconds, rounds); /* sorts */
 	printf("{\"benchmark\": \"round\", \"figure\": \"%s\", \"machines\": %u, \"jobs\": %u, \"recosted\": %.2f, "
 	       "\"rounds\": %d, \"p50_ms\": %.3f, \"p99_ms\": %.3f, \"max_ms\": %.3f, \"events_ms\": %.3f, "
 	       "\"apply_ms\": "
@@ -70,11 +56,11 @@ static void run_rounds(struct load *load, double share, int rounds, bool driftin
 		double begin, after_events;
 
 		load_draw(load, (uint32_t)(share * load->job_count), drifting);
-		begin = cpu_seconds();
+		begin = ns_to_s(ns_now_cpu());
 		load_happen(load);
-		after_events = cpu_seconds();
+		after_events = ns_to_s(ns_now_cpu());
 		need(flownet_solve(load->net, &round, &err) == 0, err.text);
-		seconds[i] = cpu_seconds() - begin;
+		seconds[i] = ns_to_s(ns_now_cpu()) - begin;
 		parts[0] += after_events - begin;
 		parts[1] += round.apply_s;
 		parts[2] += round.solve_s;
@@ -88,13 +74,13 @@ static void run_rounds(struct load *load, double share, int rounds, bool driftin
 
 static void run_first(struct load *load)
 {
-	double begin = cpu_seconds(), seconds, parts[4] = {0};
+	double begin = ns_to_s(ns_now_cpu()), seconds, parts[4] = {0};
 	struct flownet_round round;
 	struct error err = {0};
 
 	need(flownet_solve(load->net, &round, &err) == 0, err.text);
 	need(flownet_prepare(load->net) == 0, "memory");
-	seconds = cpu_seconds() - begin;
+	seconds = ns_to_s(ns_now_cpu()) - begin;
 	parts[1] = round.apply_s;
 	parts[2] = round.solve_s;
 	parts[3] = round.extract_s;

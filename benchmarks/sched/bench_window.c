@@ -14,8 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include <base/ns.h>
+#include <base/quantile.h>
 #include <base/rng.h>
 #include <sched/live/live.h>
 
@@ -36,27 +37,6 @@ static void need(bool holds, const char *what)
 		fprintf(stderr, "bench_window: %s\n", what);
 		exit(1);
 	}
-}
-
-static double cpu_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static int compare(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return a < b ? -1 : a > b;
-}
-
-static double median(double *values, size_t count)
-{
-	qsort(values, count, sizeof *values, compare);
-	return values[count / 2];
 }
 
 /* A quarter of the peers are neighbours, the others are all over the cluster. */
@@ -89,10 +69,10 @@ static double run_rounds(struct world *world, double *seconds, int *rounds)
 	double longest = 0;
 
 	while (live_next_s(world->live, world->now_s) <= 0) {
-		double begin = cpu_seconds(), took;
+		double begin = ns_to_s(ns_now_cpu()), took;
 
 		need(live_step(world->live, world->now_s, &err) >= 0, err.text);
-		took = cpu_seconds() - begin;
+		took = ns_to_s(ns_now_cpu()) - begin;
 		longest = fmax(longest, took);
 		*seconds += took;
 		++*rounds;
@@ -113,12 +93,12 @@ static double take_window(struct world *world, double *seconds)
 						.wall = ns_from_us((double)(world->epoch_s * 1000000)),
 						.now_s = world->now_s};
 		struct live_matrix_outcome outcome;
-		double begin = cpu_seconds(), took;
+		double begin = ns_to_s(ns_now_cpu()), took;
 
 		need(live_latency_matrix(world->live, world->matrix, &part, &outcome) == 0, "memory");
 		if (first + PART >= count)
 			live_latency_settle(world->live);
-		took = cpu_seconds() - begin;
+		took = ns_to_s(ns_now_cpu()) - begin;
 		longest = fmax(longest, took);
 		*seconds += took;
 	}
@@ -198,9 +178,10 @@ int main(int argc, char **argv)
 		printf("{\"benchmark\": \"window\", \"moves\": %s, \"pairs\": %zu, \"take_ms\": %.1f, \"rounds_ms\": "
 		       "%.1f, "
 		       "\"rounds\": %d, \"longest_take_ms\": %.2f, \"longest_round_ms\": %.2f, \"moves_made\": %llu}\n",
-		       moves ? "true" : "false", latency_matrix_count(world.matrix), median(take, WINDOWS) * 1e3,
-		       median(rounds, WINDOWS) * 1e3, count / WINDOWS, median(longest_take, WINDOWS) * 1e3,
-		       median(longest_round, WINDOWS) * 1e3, (unsigned long long)live_totals(world.live).moves);
+		       moves ? "true" : "false", latency_matrix_count(world.matrix),
+		       quantile_median(take, WINDOWS) * 1e3, quantile_median(rounds, WINDOWS) * 1e3, count / WINDOWS,
+		       quantile_median(longest_take, WINDOWS) * 1e3, quantile_median(longest_round, WINDOWS) * 1e3,
+		       (unsigned long long)live_totals(world.live).moves);
 		fflush(stdout);
 		live_destroy(world.live);
 		latency_matrix_destroy(world.matrix);

@@ -15,6 +15,7 @@
 #include <slurm/slurm.h>
 
 #include <base/ns.h>
+#include <base/quantile.h>
 
 char *slurm_xstrdup(const char *text);
 void slurm_xfree_ptr(void *memory);
@@ -33,13 +34,6 @@ struct submission {
 	double us;
 	bool held;
 };
-
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 static void *serve(void *context)
 {
@@ -116,7 +110,7 @@ static void measure(const char *plugin, const char *figure, int count, bool quie
 		}
 	}
 	if (us)
-		qsort(us, (size_t)count, sizeof *us, by_size);
+		quantile_median(us, count); /* sorts */
 	if (us)
 		printf("{\"benchmark\": \"slurm_plugin\", \"figure\": \"%s\", \"submissions\": %d, \"held\": %d, "
 		       "\"p50_us\": %.1f, "

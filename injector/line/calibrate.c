@@ -7,16 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/quantile.h>
+
 #include "line_priv.h"
 
 enum { CHUNKS = 512, ROUNDS = 64 };
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 double injector_calibrate(struct injector *injector)
 {
@@ -34,8 +29,7 @@ double injector_calibrate(struct injector *injector)
 		injector_poll(injector, ROUNDS);
 		periods_ns[count++] = (double)(dp_cycles() - start) * injector->clock.ns_per_cycle / ROUNDS;
 	}
-	qsort(periods_ns, count, sizeof periods_ns[0], compare);
-	injector_set_subtract_ns(injector, periods_ns[count / 2] / 2);
+	injector_set_subtract_ns(injector, quantile_median(periods_ns, count) / 2);
 	return injector->subtract_ns;
 }
 

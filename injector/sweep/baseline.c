@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include <base/quantile.h>
+
 enum { INTERFACE_BYTES = 32, LINE_BYTES = 512, PROBES = 200 };
 
 static const double route_timeout_s = 10, probe_timeout_s = 30;
@@ -133,13 +135,6 @@ int baseline_measure(struct sweeper *sweeper, struct error *err)
 
 enum { SAMPLES_MAXIMUM = 10000 };
 
-static int compare(const void *one, const void *other)
-{
-	double a = *(const double *)one, b = *(const double *)other;
-
-	return (a > b) - (a < b);
-}
-
 int ping_parse(const char *output, double *median_us)
 {
 	double *samples = malloc(SAMPLES_MAXIMUM * sizeof *samples), ms;
@@ -150,9 +145,8 @@ int ping_parse(const char *output, double *median_us)
 	for (const char *at = output; (at = strstr(at, "time=")) && count < SAMPLES_MAXIMUM; at += 5)
 		if (sscanf(at + 5, "%lf ms", &ms) == 1 && ms >= 0)
 			samples[count++] = ms * 1e3;
-	qsort(samples, count, sizeof *samples, compare);
 	if (count > 0)
-		*median_us = count % 2 ? samples[count / 2] : (samples[count / 2 - 1] + samples[count / 2]) / 2;
+		*median_us = quantile_median(samples, count);
 	free(samples);
 	return count > 0 ? 0 : -ENOENT;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include <base/array.h>
+#include <base/quantile.h>
 
 #include "ptp_socket.h"
 
@@ -194,13 +195,6 @@ int ptp_measure_interface(const struct ptp_options *options, struct ptp_result *
 	return code;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double value_of(const struct ptp_sample *sample, enum ptp_quantity quantity)
 {
 	const double values[PTP_QUANTITIES] = {ns_to_us(sample->round_trip) / 2, ns_to_us(sample->offset),
@@ -219,7 +213,7 @@ int ptp_figures(const struct ptp_samples *samples, enum ptp_quantity quantity, s
 	for (size_t i = 0; i < samples->count; i++)
 		if (quantity == PTP_DELAY || !samples->items[i].delay_only)
 			values[number++] = value_of(&samples->items[i], quantity);
-	qsort(values, number, sizeof *values, ascending);
+	quantile_median(values, number); /* sorts */
 	last = number ? number - 1 : 0;
 	*figures = (struct ptp_figures){
 		.min_us = values[0],

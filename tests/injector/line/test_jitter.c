@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <base/quantile.h>
+
 #include "mode_priv.h"
 
 /* One cycle is half a nanosecond. */
@@ -66,19 +68,12 @@ enum { LAWS = sizeof laws / sizeof laws[0], SAMPLES = 20000 };
  */
 #define APART_US 400.0
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Returns the Kolmogorov-Smirnov distance of the samples from the law; sorts them. */
 static double distance(double *us, const struct law *law)
 {
 	double farthest = 0;
 
-	qsort(us, SAMPLES, sizeof *us, compare);
+	quantile_median(us, SAMPLES); /* sorts */
 	for (int i = 0; i < SAMPLES; i++) {
 		double p = law->cdf(us[i]);
 

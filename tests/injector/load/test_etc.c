@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/quantile.h>
 #include <injector/load/etc.h>
 
 enum { DRAWS = 200000 };
@@ -23,13 +24,6 @@ static double gpd_cdf(const struct etc_distribution *d, double x)
 	return x <= d->location ? 0 : 1 - pow(1 + d->shape * (x - d->location) / d->scale, -1 / d->shape);
 }
 
-static int compare(const void *one, const void *other)
-{
-	double a = *(const double *)one, b = *(const double *)other;
-
-	return (a > b) - (a < b);
-}
-
 /* Kolmogorov-Smirnov distance of the draws from a distribution. */
 static double distance(const struct etc_distribution *d, double (*draw)(const struct etc_distribution *, struct rng *),
 		       double (*cdf)(const struct etc_distribution *, double))
@@ -40,7 +34,7 @@ static double distance(const struct etc_distribution *d, double (*draw)(const st
 	rng_seed(&rng, 7);
 	for (int i = 0; i < DRAWS; i++)
 		samples[i] = draw(d, &rng);
-	qsort(samples, DRAWS, sizeof *samples, compare);
+	quantile_median(samples, DRAWS); /* sorts */
 	for (int i = 0; i < DRAWS; i++) {
 		double p = cdf(d, samples[i]);
 
