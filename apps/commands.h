@@ -20,6 +20,7 @@
 	COMMAND("fit", command_fit, "fit a curve to a sweep: performance by added round trip")                         \
 	COMMAND("mesh", command_mesh, "measure, watch, serve, merge, show and export the latency matrix of a rack")    \
 	COMMAND("place", command_place, "place jobs by curve and latency matrix in one round, and explain it")         \
+	COMMAND("gain", command_gain, "compare the placement of the running jobs with the best one and a random one")  \
 	GROUP("Measure")                                                                                               \
 	PROGRAM("inject", "nomora-injector",                                                                           \
 		"hold every packet between two ports for exactly D us, in both directions")                            \

@@ -21,8 +21,7 @@ void k8s_objects_free(struct k8s_objects *objects)
 		json_decref(objects->tables[kind]);
 }
 
-/* Returns a member's text, or "" if it is absent or not a valid name. */
-static const char *text_of(const json_t *object, const char *key)
+const char *k8s_text_of(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
@@ -40,8 +39,8 @@ static bool is_ready(const json_t *status)
 	size_t at;
 
 	json_array_foreach (json_object_get(status, "conditions"), at, condition)
-		if (strcmp(text_of(condition, "type"), "Ready") == 0)
-			return strcmp(text_of(condition, "status"), "True") == 0;
+		if (strcmp(k8s_text_of(condition, "type"), "Ready") == 0)
+			return strcmp(k8s_text_of(condition, "status"), "True") == 0;
 	return false;
 }
 
@@ -72,12 +71,12 @@ static double quantity(const char *text)
 static json_t *describe_node(const json_t *object)
 {
 	const json_t *status = json_object_get(object, "status"), *labels = labels_of(object);
-	double pods = quantity(text_of(json_object_get(status, "allocatable"), "pods"));
+	double pods = quantity(k8s_text_of(json_object_get(status, "allocatable"), "pods"));
 	bool closed = json_is_true(json_object_get(json_object_get(object, "spec"), "unschedulable"));
-	const char *rack = text_of(labels, "nomora.io/rack");
+	const char *rack = k8s_text_of(labels, "nomora.io/rack");
 
 	if (!rack[0])
-		rack = text_of(labels, "topology.kubernetes.io/zone");
+		rack = k8s_text_of(labels, "topology.kubernetes.io/zone");
 	pods = pods < 0 ? 0 : pods > SLOTS_MOST ? SLOTS_MOST : pods;
 	return json_pack("{s:i, s:s, s:s}", "slots", (int)pods, "state",
 			 closed || !is_ready(status) ? "draining" : "up", "rack", rack);
@@ -90,23 +89,23 @@ static json_t *describe_node(const json_t *object)
 static json_t *describe_pod(const json_t *object)
 {
 	const json_t *metadata = json_object_get(object, "metadata"), *labels = labels_of(object);
-	const char *name = text_of(metadata, "name"), *space = text_of(metadata, "namespace"),
-		   *job = text_of(labels, "nomora.io/job"), *curve = text_of(labels, "nomora.io/curve"),
-		   *node = text_of(json_object_get(object, "spec"), "nodeName"),
-		   *phase = text_of(json_object_get(object, "status"), "phase");
+	const char *name = k8s_text_of(metadata, "name"), *space = k8s_text_of(metadata, "namespace"),
+		   *job = k8s_text_of(labels, "nomora.io/job"), *curve = k8s_text_of(labels, "nomora.io/curve"),
+		   *node = k8s_text_of(json_object_get(object, "spec"), "nodeName"),
+		   *phase = k8s_text_of(json_object_get(object, "status"), "phase");
 	bool ended = strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 
 	if (ended || !space[0] || !job[0] || !curve[0] || !node[0])
 		return NULL;
 	return json_pack("{s:s++++, s:s, s:b, s:s, s:s}", "job", "k8s-", space, ".", job, "", "curve", curve, "root",
-			 strcmp(text_of(labels, "nomora.io/role"), "root") == 0, "task", name, "node", node);
+			 strcmp(k8s_text_of(labels, "nomora.io/role"), "root") == 0, "task", name, "node", node);
 }
 
 /* Returns the key of an object in its table; the caller frees. NULL: the object has no name. */
 static char *key_of(enum k8s_kind kind, const json_t *object)
 {
 	const json_t *metadata = json_object_get(object, "metadata");
-	const char *name = text_of(metadata, "name"), *space = text_of(metadata, "namespace");
+	const char *name = k8s_text_of(metadata, "name"), *space = k8s_text_of(metadata, "namespace");
 	size_t bytes = strlen(name) + strlen(space) + 2;
 	char *key = name[0] ? malloc(bytes) : NULL;
 
@@ -164,7 +163,7 @@ static void set_entry(struct k8s_objects *objects, enum k8s_kind kind, const cha
 int k8s_objects_take(struct k8s_objects *objects, enum k8s_kind kind, const json_t *event, const char **version,
 		     struct error *err)
 {
-	const char *type = text_of(event, "type");
+	const char *type = k8s_text_of(event, "type");
 	const json_t *object = json_object_get(event, "object");
 	char *key;
 

@@ -22,6 +22,9 @@ struct k8s_objects {
 	bool changed;           /* a table has changed since the caller cleared this flag */
 };
 
+/* Returns a member's text, or "" if it is absent or not a valid name. */
+const char *k8s_text_of(const json_t *object, const char *key);
+
 int k8s_objects_init(struct k8s_objects *objects, struct error *err);
 void k8s_objects_free(struct k8s_objects *objects);
 

@@ -51,6 +51,26 @@ void curve_destroy(struct curve *curve)
 	free(curve);
 }
 
+void curve_band_at(const struct curve *curve, double x_us, double *low, double *high)
+{
+	double last = (double)(curve->table_count - 1), index = fmin(fmax(x_us / CURVE_STEP_US, 0), last);
+	double p = curve_eval(curve, x_us), part;
+	size_t below, above;
+
+	*low = *high = NAN;
+	if (!curve->band_low || !curve->band_high)
+		return;
+	if (isnan(index))
+		index = last;
+	below = (size_t)index;
+	above = below + 1 < curve->table_count ? below + 1 : below;
+	part = index - (double)below;
+	*low = curve->band_low[below] + part * (curve->band_low[above] - curve->band_low[below]);
+	*high = curve->band_high[below] + part * (curve->band_high[above] - curve->band_high[below]);
+	*low = fmin(p, fmax(*low, CURVE_FLOOR));
+	*high = fmax(p, fmin(*high, 1));
+}
+
 /*
  * Computes p right after the jump, for which the table has no entry: extends the line through the next two entries back
  * to the jump.

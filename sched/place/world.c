@@ -62,23 +62,13 @@ static void warn_of_latency(const struct place_settings *settings, const struct 
 			    settings->latency, (unsigned long long)loaded->future, number_s(loaded->future));
 }
 
-/* Loads the matrix into the view, which has one round trip per pair, and frees the matrix, which is much larger. */
-static int load_latency(struct place_world *world, struct error *err)
+/* Loads the matrix into the view, which has one round trip per pair. */
+static int load_matrix(struct place_world *world, const struct latency_matrix *matrix, struct error *err)
 {
 	const struct place_settings *settings = world->settings;
-	struct latency_matrix *matrix;
 	struct ns oldest = {0}, newest = {INT64_MAX};
 	int code;
 
-	world->layout = cost_layout_create(world->cluster);
-	world->view = world->layout ? latency_view_create(world->layout) : NULL;
-	if (!world->view)
-		return error_set(err, ENOMEM, "out of memory");
-	if (!settings->latency)
-		return 0;
-	matrix = latency_matrix_read(settings->latency, world->progress, err);
-	if (!matrix)
-		return error_code(err, EINVAL);
 	if (settings->max_age_s > 0) {
 		struct ns now = ns_now_wall();
 
@@ -91,7 +81,25 @@ static int load_latency(struct place_world *world, struct error *err)
 	if (code == 0)
 		warn_of_latency(settings, &world->loaded);
 	world->loaded.unknown_name = NULL;
-	latency_matrix_destroy(matrix);
+	return code;
+}
+
+/* Creates the view. Without a matrix, reads the settings' one, if any, and frees it: it is much larger than the view.
+ */
+static int load_latency(struct place_world *world, const struct latency_matrix *matrix, struct error *err)
+{
+	struct latency_matrix *own = NULL;
+	int code;
+
+	world->layout = cost_layout_create(world->cluster);
+	world->view = world->layout ? latency_view_create(world->layout) : NULL;
+	if (!world->view)
+		return error_set(err, ENOMEM, "out of memory");
+	if (matrix || !world->settings->latency)
+		return matrix ? load_matrix(world, matrix, err) : 0;
+	own = latency_matrix_read(world->settings->latency, world->progress, err);
+	code = own ? load_matrix(world, own, err) : error_code(err, EINVAL);
+	latency_matrix_destroy(own);
 	return code;
 }
 
@@ -211,25 +219,46 @@ static int build_network(struct place_world *world, struct error *err)
 	return code;
 }
 
-int place_world_load(struct place_world *world, const struct place_settings *settings, struct error *err)
+int place_world_build(struct place_world *world, const struct place_settings *settings, struct cluster *cluster,
+		      struct jobs *jobs, const struct latency_matrix *matrix, struct error *err)
 {
 	int code;
 
+	*world = (struct place_world){
+		.settings = settings, .progress = world->progress, .cluster = cluster, .jobs = jobs};
+	code = jobs_resolve(jobs, cluster, err);
+	if (code == 0)
+		code = load_curves(world, err);
+	if (code == 0)
+		code = load_latency(world, matrix, err);
+	progress_update(world->progress, 1, "building the network");
+	return code == 0 ? build_network(world, err) : code;
+}
+
+int place_world_restart(struct place_world *world, const struct place_settings *settings, struct error *err)
+{
+	placer_destroy(world->placer);
+	world->placer = NULL;
+	free(world->gangs);
+	world->gangs = NULL;
+	world->gang_count = 0;
+	world->settings = settings;
+	return build_network(world, err);
+}
+
+int place_world_load(struct place_world *world, const struct place_settings *settings, struct error *err)
+{
+	struct cluster *cluster;
+
 	*world = (struct place_world){.settings = settings, .progress = world->progress};
 	progress_update(world->progress, 0, "reading");
-	world->cluster = cluster_read(settings->cluster, err);
-	if (!world->cluster)
+	cluster = world->cluster = cluster_read(settings->cluster, err);
+	if (!cluster)
 		return -EINVAL;
 	world->jobs = jobs_read(settings->jobs, err);
 	if (!world->jobs)
 		return -EINVAL;
-	code = jobs_resolve(world->jobs, world->cluster, err);
-	if (code == 0)
-		code = load_curves(world, err);
-	if (code == 0)
-		code = load_latency(world, err);
-	progress_update(world->progress, 1, "building the network");
-	return code == 0 ? build_network(world, err) : code;
+	return place_world_build(world, settings, cluster, world->jobs, NULL, err);
 }
 
 void place_world_free(struct place_world *world)

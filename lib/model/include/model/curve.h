@@ -139,6 +139,12 @@ static inline double curve_eval(const struct curve *curve, double x_us)
 }
 
 /*
+ * Writes the bounds of the curve's band at an added round trip of x_us, with the same interpolation and limits as
+ * curve_eval(): *low <= curve_eval() <= *high. Both are NAN if the curve has no band.
+ */
+void curve_band_at(const struct curve *curve, double x_us, double *low, double *high);
+
+/*
  * The papers' look-up: returns the nearest entry of the table (halves round up), or the smallest entry if x_us is
  * beyond the table (NoMora §6).
  */

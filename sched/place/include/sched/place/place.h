@@ -51,8 +51,22 @@ struct place_world {
 	struct progress *progress; /* borrowed; NULL is legal */
 };
 
-/* Borrows the settings. Returns 0, or -errno with err set; the caller calls place_world_free() in either case. */
+/*
+ * Reads the settings' files. Borrows the settings. Returns 0, or -errno with err set; the caller calls
+ * place_world_free() in either case.
+ */
 int place_world_load(struct place_world *world, const struct place_settings *settings, struct error *err);
+/*
+ * As place_world_load(), from a cluster and jobs that the caller has made: the world owns them from now on, also after
+ * an error. The matrix is borrowed during the call; NULL: that of the settings is read.
+ */
+int place_world_build(struct place_world *world, const struct place_settings *settings, struct cluster *cluster,
+		      struct jobs *jobs, const struct latency_matrix *matrix, struct error *err);
+/*
+ * Begins again, with other settings of the policy and the solver, or after the caller has changed the machines of the
+ * jobs' tasks. Undoes all rounds. Returns 0, or -errno with err set.
+ */
+int place_world_restart(struct place_world *world, const struct place_settings *settings, struct error *err);
 void place_world_free(struct place_world *world);
 /* Return the names and the scene that sched/explain needs; they refer to the world. */
 struct flownet_names place_names(const struct place_world *world);
