@@ -256,7 +256,7 @@ static int begin_job(struct reading *reading, const char *id, const char *nodes,
 	if (code != 0 || !job->comment)
 		return error_set(reading->err, ENOMEM, "out of memory");
 	snprintf(job->id, sizeof job->id, "%.*s", (int)strcspn(id, "+"), id);
-	return 0;
+	return name_is_valid(job->id, sizeof job->id) ? 0 : bad(reading, JOB_ID, "", "a job's number");
 }
 
 /* Returns the number of CPUs in "0-2,5"; 0 if the text is not such a list. */

@@ -20,6 +20,8 @@ FILES = {
     "jobs.jsonl": '{"id": "web", "curve": "memcached", "root": "server", "tasks": ["server", "c1", "c2"]}\n',
     "mesh.csv": "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n"
                 "h1,h2,10,12,20,0,100,1795188663.25\nh1,h3,410,412,420,0,100,1795188663.25\n",
+    "nodes.csv": "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n"
+                 "n0,n2,10,12,20,0,100,1795188663.25\n",
     "data.csv": "y,x\n1,0\n0.9,1\n0.81,2\n0.73,3\n0.66,4\n",
     "plain.csv": "0,1\n100,0.9\n200,0.8\n300,0.7\n400,0.6\n500,0.5\n",
     "steps.tsv": "2\tnomora sweep\tthe sweep\n",
@@ -42,6 +44,8 @@ COMMANDS = {
     "mesh merge": ["mesh", "merge", "mesh.csv", "mesh.csv", "-o", "merged.csv"],
     "place": ["place", *PLACE, "--verify", "--json", "--draw", "net.json"],
     "place, random": ["place", *PLACE, "--policy", "random", "--dump-dimacs", "net.dimacs"],
+    "gain": ["gain", "--sacct", DATA + "/slurm/squeue.txt", "--latency", "mesh.csv", "--curves", CURVES, "--curve", "spark"],
+    "gain, pods": ["gain", "--kubectl", DATA + "/k8s/pods.json", "--latency", "nodes.csv", "--curves", CURVES, "--json"],
     "solve": ["solve", "small.dimacs", "--verify", "--flow", "--json"],
     "solve, simplex": ["solve", "small.dimacs", "--algorithm", "simplex"],
     "sweep --dry-run": ["sweep", "small.plan", "--dry-run", "--json"],
