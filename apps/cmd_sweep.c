@@ -6,15 +6,19 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include <base/file.h>
+#include <base/log.h>
 #include <base/program.h>
 #include <base/stop.h>
+#include <injector/sweep/command_line.h>
 #include <injector/sweep/sweeper.h>
 #include <lab/sweep/world.h>
 
 static const struct option_usage usage = {
 	.command = "nomora sweep",
-	.operands = "PLAN [-o SWEEP.csv]",
+	.operands = "PLAN [-o SWEEP.csv] | [--server COMMAND] -- CLIENT ...",
 	.summary = "Run an application's benchmark at each of several injected delays.",
 	.teach = "PLAN is a file of lines 'name = value' whose names are the options above, or the name of a plan that "
 		 "ships\n"
@@ -33,10 +37,16 @@ static const struct option_usage usage = {
 		 "  client = nomora load $NOMORA_SERVER --no-fill --duration 1 --json\n"
 		 "  metric = qps 1/s higher json:qps\n"
 		 "  rtt-check = true\n"
-		 "and then: nomora sweep memcached.plan -o sweep.csv && nomora fit sweep.csv -o memcached.json",
+		 "and then: nomora sweep memcached.plan -o sweep.csv && nomora fit sweep.csv -o memcached.json\n"
+		 "Without a plan: the benchmark's command line follows --, with {server} in place of the server's "
+		 "address;\n"
+		 "the plan is written beside the sweep, here to redis.plan:\n"
+		 "  nomora sweep -o redis.csv --server 'redis-server --port 6379 --bind {server}' \\\n"
+		 "      -- redis-benchmark -h {server} -t get -n 20000 -c 1 -q",
 	.rows = sweep_plan_rows,
 	.operands_minimum = 0,
 	.operands_maximum = 1,
+	.takes_rest = true,
 };
 
 static int print_runs(const struct sweep_plan *plan)
@@ -105,6 +115,86 @@ static int read_plan(int argc, char **argv, const char *file, struct sweep_plan 
 	return code;
 }
 
+/* Writes the path of the plan to `path`: that of the sweep, with the ending .plan instead of .csv. */
+static int name_plan(const struct sweep_plan *plan, char path[PATH_MAX], struct error *err)
+{
+	size_t length = strlen(plan->output);
+
+	if (length >= 4 && strcmp(plan->output + length - 4, ".csv") == 0)
+		length -= 4;
+	if (snprintf(path, PATH_MAX, "%.*s.plan", (int)length, plan->output) >= PATH_MAX)
+		return error_set(err, ENAMETOOLONG, "%s: the name is too long", plan->output);
+	return 0;
+}
+
+/* Writes the plan, unless the file has it already. A file with another plan is kept, except with --force. */
+static int write_plan(const struct sweep_plan *plan, const char *path, struct error *err)
+{
+	struct error none = {0};
+	char *text = NULL, *old = file_read_all(path, 1 << 20, NULL, &none);
+	size_t bytes;
+	FILE *stream = open_memstream(&text, &bytes);
+	struct file_writer *writer = NULL;
+	int code = 0;
+
+	if (stream) {
+		fputs("# Made by nomora sweep from a command line. Repeat it: nomora sweep FILE -o SWEEP.csv\n",
+		      stream);
+		sweep_plan_print(plan, stream);
+	}
+	if (!stream || fclose(stream) != 0)
+		code = error_set(err, ENOMEM, "out of memory");
+	else if (old && strcmp(old, text) != 0 && !plan->force)
+		code = error_set(err, EEXIST,
+				 "%s: exists with another plan; use another --output, or --force to replace it", path);
+	else if (!old || strcmp(old, text) != 0)
+		writer = file_writer_open(path, err);
+	if (code == 0 && writer) {
+		fputs(text, file_writer_stream(writer));
+		code = file_writer_commit(writer, err);
+		if (code == 0)
+			log_info("wrote the plan %s", path);
+	} else if (code == 0 && (!old || strcmp(old, text) != 0)) {
+		code = error_code(err, EIO);
+	}
+	free(old);
+	free(text);
+	return code;
+}
+
+/* Makes a plan's file from the client's command line, and runs it with the options that are not part of a plan. */
+static int run_command_line(struct sweep_plan *plan, struct option_operands *operands)
+{
+	const struct {
+		bool given;
+		const char *option;
+	} flags[] = {{plan->try_once, "--try"},    {plan->debug, "--debug"}, {plan->keep_output, "--keep-output"},
+		     {plan->dry_run, "--dry-run"}, {plan->force, "--force"}, {plan->share_machine, "--share-machine"},
+		     {plan->json, "--json"}};
+	char path[PATH_MAX], *words[4 + sizeof flags / sizeof *flags] = {(char *)"sweep", (char *)"--output"};
+	struct sweep_command_texts texts;
+	struct sweep_plan again;
+	struct error err = {0};
+	int count = 3, code = sweep_plan_from_command(plan, operands->rest_count, operands->rest, &texts, &err);
+
+	if (code == 0)
+		code = name_plan(plan, path, &err);
+	if (code == 0)
+		code = write_plan(plan, path, &err);
+	if (code != 0) {
+		sweep_command_texts_free(&texts);
+		return command_fail(&err, code == -EINVAL ? COMMAND_USAGE : COMMAND_FAILED);
+	}
+	words[2] = (char *)plan->output;
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+		if (flags[i].given)
+			words[count++] = (char *)flags[i].option;
+	sweep_plan_defaults(&again);
+	code = read_plan(count, words, path, &again);
+	sweep_command_texts_free(&texts);
+	return code;
+}
+
 int command_sweep(int argc, char **argv)
 {
 	struct sweep_plan plan;
@@ -119,6 +209,17 @@ int command_sweep(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	file = operands.count > 0 ? operands.items[0] : NULL;
+	if (operands.rest_count > 0 && file) {
+		options_free(&operands);
+		return command_fail(
+			&(struct error){.code = EINVAL, .text = "a plan and a command after -- are mutually exclusive"},
+			COMMAND_USAGE);
+	}
+	if (operands.rest_count > 0) {
+		code = run_command_line(&plan, &operands);
+		options_free(&operands);
+		return code;
+	}
 	options_free(&operands);
 	if (plan.template) {
 		fputs(sweep_plan_template, stdout);

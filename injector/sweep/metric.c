@@ -246,18 +246,29 @@ void sweep_metric_free(struct sweep_metric_def *metric)
 	metric->source = SWEEP_METRIC_EXIT;
 }
 
-/* Returns the length of a unit of time in µs, or 0 if the text is none. */
-static double time_unit_us(const char *text, size_t length)
+/* What a number with a unit is; only units of one kind can be converted. */
+enum unit_kind { UNIT_TIME, UNIT_BITS, UNIT_COUNT };
+
+struct unit {
+	const char *name;
+	enum unit_kind kind;
+	double factor; /* to us, bits per second, or a rate */
+};
+
+/* Returns the unit of this name, or NULL. k and M are those of counts: IOPS=12.3k. */
+static const struct unit *find_unit(const char *text, size_t length)
 {
-	static const struct {
-		const char *name;
-		double us;
-	} units[] = {{"ns", 1e-3}, {"us", 1}, {"µs", 1}, {"μs", 1}, {"ms", 1e3}, {"s", 1e6}};
+	static const struct unit units[] = {
+		{"ns", UNIT_TIME, 1e-3},       {"us", UNIT_TIME, 1},          {"µs", UNIT_TIME, 1},
+		{"μs", UNIT_TIME, 1},          {"ms", UNIT_TIME, 1e3},        {"s", UNIT_TIME, 1e6},
+		{"bits/sec", UNIT_BITS, 1},    {"Kbits/sec", UNIT_BITS, 1e3}, {"Mbits/sec", UNIT_BITS, 1e6},
+		{"Gbits/sec", UNIT_BITS, 1e9}, {"1/s", UNIT_COUNT, 1},        {"k", UNIT_COUNT, 1e3},
+		{"M", UNIT_COUNT, 1e6}};
 
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
 		if (strlen(units[i].name) == length && memcmp(units[i].name, text, length) == 0)
-			return units[i].us;
-	return 0;
+			return &units[i];
+	return NULL;
 }
 
 static size_t word_length(const char *text)
@@ -266,6 +277,9 @@ static size_t word_length(const char *text)
 
 	while (isalpha((unsigned char)text[length]) || (unsigned char)text[length] >= 0x80 || text[length] == '%')
 		length++;
+	if (length > 0 && text[length] == '/')
+		for (length++; isalpha((unsigned char)text[length]);)
+			length++;
 	return length;
 }
 
@@ -280,18 +294,19 @@ static size_t continuation_length(const char *number, const char *after)
 }
 
 /*
- * A pattern that ends with the number does not say what follows. Tools change the unit with the size (950us, 1.2ms): a
- * time is converted to the metric's unit; any other suffix that is not this unit, or more of the number, is refused.
+ * A pattern that ends with the number does not say what follows. Tools change the unit with the size (950us, 1.2ms;
+ * 941 Mbits/sec; 12.3k): such a value is converted to the metric's unit; any other suffix that is not this unit, or
+ * more of the number, is refused.
  */
 static int take_suffix(const struct sweep_metric_def *metric, const char *number, const char *after, double *value,
 		       struct error *err)
 {
-	double wanted_us = time_unit_us(metric->unit, strlen(metric->unit)), found_us;
+	const struct unit *wanted = find_unit(metric->unit, strlen(metric->unit)), *found;
 	size_t blanks = strspn(after, " "), length = word_length(after + blanks), more;
 
-	found_us = time_unit_us(after + blanks, length);
-	if (wanted_us > 0 && found_us > 0) {
-		*value *= found_us / wanted_us;
+	found = find_unit(after + blanks, length);
+	if (wanted && found && wanted->kind == found->kind) {
+		*value *= found->factor / wanted->factor;
 		return 0;
 	}
 	more = continuation_length(number, after);
