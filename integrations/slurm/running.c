@@ -111,7 +111,11 @@ static int expand_from(struct expansion *expansion, size_t length, const char *a
 	return 0;
 }
 
-int slurm_nodes_expand(const char *list, json_t *names)
+/*
+ * Appends the names in a node list such as "gpu1,n[08-10,12],r[1-2]c[1-2]" to an array of strings. Returns 0; or
+ * -EINVAL if the list is malformed or has more than SLURM_NODES_MAXIMUM names, -ENOMEM.
+ */
+static int expand_nodes(const char *list, json_t *names)
 {
 	struct expansion expansion = {.names = names};
 	int code = 0;
@@ -246,7 +250,7 @@ static int begin_job(struct reading *reading, const char *id, const char *nodes,
 		return bad(reading, JOB_ID, id, "a job's number");
 	job->nodes = json_array();
 	job->places = json_array();
-	code = job->nodes && job->places ? slurm_nodes_expand(nodes, job->nodes) : -ENOMEM;
+	code = job->nodes && job->places ? expand_nodes(nodes, job->nodes) : -ENOMEM;
 	if (code == -EINVAL)
 		return bad(reading, NODE_LIST, nodes, "a list of nodes, such as n[1-3],gpu1");
 	if (code == 0 && tasks == 0)
@@ -290,7 +294,7 @@ static int add_places(struct reading *reading, const char *nodes, const char *cp
 {
 	uint64_t tasks = count_cpus(cpus) / (uint64_t)(cpus_per_task > 0 ? cpus_per_task : 1);
 	json_t *names = json_array(), *name;
-	int code = names ? slurm_nodes_expand(nodes, names) : -ENOMEM;
+	int code = names ? expand_nodes(nodes, names) : -ENOMEM;
 	size_t at;
 
 	if (code == -EINVAL)

@@ -24,12 +24,6 @@
 
 enum { SLURM_NODES_MAXIMUM = 100000, SLURM_NODE_NAME_BYTES = 256 };
 
-/*
- * Appends the names in a node list such as "gpu1,n[08-10,12],r[1-2]c[1-2]" to an array of strings. Returns 0; or
- * -EINVAL if the list is malformed or has more than SLURM_NODES_MAXIMUM names, -ENOMEM.
- */
-int slurm_nodes_expand(const char *list, json_t *names);
-
 struct slurm_running_report {
 	uint64_t guessed; /* jobs whose tasks were divided evenly, because the tasks on each node are not known */
 };
