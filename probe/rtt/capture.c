@@ -5,20 +5,18 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include <pcap/pcap.h>
 
 #include <base/file.h>
 #include <probe/rtt/exchange.h>
 #include <probe/rtt/frame.h>
+#include <probe/rtt/packets.h>
 #include <probe/rtt/stamp.h>
 
 #include "rtt_priv.h"
 
 const char *const capture_protocol_names[] = {"stamp", "icmp", "tcp", "ptp", NULL};
 
-enum { REMEMBERED = 1 << 18, SLOTS_MINIMUM = 1024, SLL_BYTES = 16, SLL2_BYTES = 20 };
+enum { REMEMBERED = 1 << 18, SLOTS_MINIMUM = 1024 };
 
 int capture_read_protocols(const char *list, unsigned int *protocols, struct error *err)
 {
@@ -279,30 +277,10 @@ static bool is_wanted(const struct pairing *pairing, enum capture_protocol proto
 	return pairing->protocols >> protocol & 1;
 }
 
-/* In cooked captures, a Linux header (SLL) replaces the Ethernet header. */
-static struct frame read_frame(int link, const uint8_t *bytes, size_t captured, size_t length)
+static int take_packet(void *context, const struct frame *packet, struct ns at)
 {
-	size_t head = link == DLT_LINUX_SLL ? SLL_BYTES : SLL2_BYTES;
-	struct frame frame;
-
-	if (link == DLT_EN10MB) {
-		frame_read(bytes, captured, length, &frame);
-		return frame;
-	}
-	if (captured < head || length < captured)
-		return (struct frame){.kind = FRAME_BROKEN};
-	return frame_read_packet(get16(link == DLT_LINUX_SLL ? bytes + 14 : bytes), bytes + head, captured - head,
-				 length - head);
-}
-
-static int take_packet(struct pairing *pairing, int link, const struct pcap_pkthdr *header, const uint8_t *bytes)
-{
-	/*
-	 * The file was opened with nanosecond precision: tv_usec counts nanoseconds. A malicious file may have any
-	 * number there, so the sum is unsigned, which may wrap around.
-	 */
-	struct ns at = {(int64_t)((uint64_t)header->ts.tv_sec * NS_PER_S + (uint64_t)header->ts.tv_usec)};
-	struct frame frame = read_frame(link, bytes, header->caplen, header->len);
+	struct pairing *pairing = context;
+	struct frame frame = *packet;
 
 	pairing->counters->packets++;
 	if (frame.unfinished) /* captured on the sending host: a NIC would have completed the checksum */
@@ -310,7 +288,7 @@ static int take_packet(struct pairing *pairing, int link, const struct pcap_pkth
 	if (frame.kind == FRAME_BROKEN)
 		pairing->counters->broken++;
 	if (frame.kind == FRAME_TCP && is_wanted(pairing, CAPTURE_TCP))
-		return take_tcp(pairing, &frame, at);
+		return frame.has_stamps ? take_tcp(pairing, &frame, at) : 0;
 	if ((frame.kind == FRAME_ECHO_REQUEST || frame.kind == FRAME_ECHO_REPLY) && is_wanted(pairing, CAPTURE_ICMP))
 		return take_echo(pairing, &frame, at);
 	if (pairing->ptp && capture_ptp_is(&frame))
@@ -324,58 +302,20 @@ static int take_packet(struct pairing *pairing, int link, const struct pcap_pkth
 	return 0;
 }
 
-static int read_packets(pcap_t *pcap, const char *name, struct pairing *pairing)
+/* Takes ownership of `packets`, which may be NULL with err set. */
+static int pair_packets(struct packets *packets, struct pairing pairing)
 {
-	struct pcap_pkthdr *header;
-	const uint8_t *bytes;
-	int got, code = 0, link = pcap_datalink(pcap);
-
-	if (link != DLT_EN10MB && link != DLT_LINUX_SLL && link != DLT_LINUX_SLL2) {
-		const char *found = pcap_datalink_val_to_name(link);
-
-		return error_set(pairing->err, EINVAL,
-				 "%s: expected a capture on an Ethernet interface (EN10MB) or on the interface 'any' "
-				 "(LINUX_SLL, LINUX_SLL2), found link type %s",
-				 name, found ? found : "unknown");
-	}
-	while (!code && (got = pcap_next_ex(pcap, &header, &bytes)) == 1)
-		code = take_packet(pairing, link, header, bytes);
-	if (!code && got == PCAP_ERROR)
-		code = error_set(pairing->err, EBADMSG, "%s: after packet %llu: %s", name,
-				 (unsigned long long)pairing->counters->packets, pcap_geterr(pcap));
-	return code;
-}
-
-/* Takes ownership of `file`. */
-static int read_stream(FILE *file, const char *name, struct pairing *pairing)
-{
-	char text[PCAP_ERRBUF_SIZE];
-	pcap_t *pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, text);
-	int code;
-
-	if (!pcap) {
-		fclose(file);
-		return error_set(pairing->err, EINVAL, "%s: not a capture that libpcap can read: %s", name, text);
-	}
-	code = read_packets(pcap, name, pairing);
-	pcap_close(pcap);
-	pairing->counters->unanswered = pairing->counters->requests - pairing->counters->pairs;
-	return code;
-}
-
-static int pair_stream(FILE *file, const char *name, struct pairing pairing)
-{
-	int code;
+	int code = packets ? 0 : error_code(pairing.err, EINVAL);
 
 	*pairing.counters = (struct capture_counters){0};
-	if (is_wanted(&pairing, CAPTURE_PTP)) {
+	if (packets && is_wanted(&pairing, CAPTURE_PTP)) {
 		pairing.ptp = capture_ptp_create(pairing.visit, pairing.context, pairing.counters);
-		if (!pairing.ptp) {
-			fclose(file);
-			return error_set(pairing.err, ENOMEM, "out of memory");
-		}
+		code = pairing.ptp ? 0 : error_set(pairing.err, ENOMEM, "out of memory");
 	}
-	code = read_stream(file, name, &pairing);
+	if (code == 0)
+		code = packets_read(packets, take_packet, &pairing, pairing.err);
+	pairing.counters->unanswered = pairing.counters->requests - pairing.counters->pairs;
+	packets_close(packets);
 	capture_ptp_destroy(pairing.ptp);
 	free(pairing.young.slots);
 	free(pairing.old.slots);
@@ -391,11 +331,8 @@ int capture_read(const char *path, uint16_t port, unsigned int protocols, captur
 				  .context = context,
 				  .counters = counters,
 				  .err = err};
-	FILE *file = strcmp(path, "-") == 0 ? fdopen(dup(STDIN_FILENO), "rb") : fopen(path, "rb");
 
-	if (!file)
-		return error_set(err, errno, "%s: cannot open: %s", path, strerror(errno));
-	return pair_stream(file, path, pairing);
+	return pair_packets(packets_open(path, err), pairing);
 }
 
 int capture_read_memory(const char *name, const void *bytes, size_t length, uint16_t port, unsigned int protocols,
@@ -407,9 +344,6 @@ int capture_read_memory(const char *name, const void *bytes, size_t length, uint
 				  .context = context,
 				  .counters = counters,
 				  .err = err};
-	FILE *file = fmemopen((void *)(uintptr_t)bytes, length, "rb");
 
-	if (!file)
-		return error_set(err, errno, "%s: cannot read from memory: %s", name, strerror(errno));
-	return pair_stream(file, name, pairing);
+	return pair_packets(packets_open_memory(name, bytes, length, err), pairing);
 }

@@ -22,7 +22,6 @@ enum {
 	PROTOCOL_UDP = 17,
 	ECHO_BYTES = 8,
 	TCP_BYTES = 20,
-	TCP_SYN = 2,
 	OPTION_END = 0,
 	OPTION_NOTHING = 1,
 	OPTION_STAMPS = 8,
@@ -195,14 +194,19 @@ static void read_tcp(struct frame *frame, const uint8_t *tcp, size_t captured, s
 {
 	size_t header = captured < TCP_BYTES ? 0 : (size_t)(tcp[12] >> 4) * 4;
 
-	frame->kind = FRAME_OTHER;
-	if (header < TCP_BYTES || header > captured || !read_tcp_stamps(tcp + TCP_BYTES, header - TCP_BYTES, frame))
-		return;
+	if (header < TCP_BYTES || header > length)
+		return; /* broken */
 	frame->kind = FRAME_TCP;
 	frame->source_port = get16(tcp);
 	frame->destination_port = get16(tcp + 2);
+	frame->tcp_sequence = get32(tcp + 4);
+	frame->tcp_acknowledged = get32(tcp + 8);
+	frame->tcp_flags = tcp[13];
+	frame->payload_bytes = length - header + (tcp[13] & FRAME_TCP_SYN ? 1 : 0);
+	if (header > captured)
+		return;
 	frame->payload = tcp + header;
-	frame->payload_bytes = length - header + (tcp[13] & TCP_SYN ? 1 : 0);
+	frame->has_stamps = read_tcp_stamps(tcp + TCP_BYTES, header - TCP_BYTES, frame);
 }
 
 static void read_ipv4(struct frame *frame, const uint8_t *ip, size_t captured, size_t length)

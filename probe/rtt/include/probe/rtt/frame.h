@@ -35,9 +35,11 @@ enum frame_kind {
 	FRAME_ECHO_REQUEST, /* ICMP: source_port is the identifier, sequence the number */
 	FRAME_ECHO_REPLY,
 	FRAME_PTP, /* PTP over Ethernet: padding may follow the message in the payload */
-	FRAME_TCP, /* TCP with time stamps (RFC 7323): `sequence` is TSval, `echoed` is TSecr; payload_bytes: length on
-		      the wire, plus one for a SYN */
+	FRAME_TCP, /* payload_bytes: length on the wire, plus one for a SYN. With time stamps (RFC 7323), unless these
+		      were cut off, `sequence` is TSval and `echoed` is TSecr */
 };
+
+enum { FRAME_TCP_FIN = 1, FRAME_TCP_SYN = 2, FRAME_TCP_RST = 4, FRAME_TCP_PSH = 8, FRAME_TCP_ACK = 16 };
 
 /* A tag of 802.1Q or 802.1ad; tag[0] of a frame is the outer one. */
 struct frame_tag {
@@ -60,6 +62,9 @@ struct frame {
 	 */
 	bool unfinished;
 	uint32_t sequence, echoed;
+	uint32_t tcp_sequence, tcp_acknowledged; /* of the first byte; of the first byte not yet received */
+	uint8_t tcp_flags;
+	bool has_stamps;        /* TCP */
 	const uint8_t *payload; /* points into the frame */
 	size_t payload_bytes;
 };
