@@ -11,26 +11,28 @@
 
 struct predict_options {
 	double latency_us, overhead_us, gap_ns, longest_us;
-	int64_t eager_bytes;
+	int64_t eager_bytes, port;
 	int format;
 	const char *name, *curve, *job, *hosts;
 	bool json;
 };
 
-static const char *const formats[] = {"auto", "goal", "allprof", "trace", NULL};
+static const char *const formats[] = {"auto", "goal", "allprof", "trace", "capture", NULL};
 
 static const char teach[] =
 	"The run time at every latency is the longest path of the run's execution graph: what the ranks compute, and\n"
 	"the messages between them. It is found exactly, with all its straight pieces.\n"
 	"\n"
-	"FILE is one schedule in GOAL, or the traces of liballprof (LogGOPSim's recorder), one a rank, in their "
-	"order.\n"
+	"FILE is a capture of a request-response application (pcap, pcapng), one schedule in GOAL, the traces of\n"
+	"nomora trace, or those of liballprof (LogGOPSim's recorder), one a rank, in their order.\n"
 	"\n"
 	"  $ nomora predict --latency 3 --overhead 1 --gap 0.8 --name sweep3d -o curves/sweep3d.json rank-*.txt\n"
 	"  $ nomora predict --latency 3 --job jobs.jsonl --name ring ring.goal\n"
+	"  $ nomora predict --name redis -o curves/redis.json redis.pcap\n"
 	"\n"
 	"Latency, overhead and gap are those of the recorded run: half of the round trip of a short message between\n"
-	"two hosts (nomora probe measures it), the CPU's time for a message, and 1/bandwidth.\n"
+	"two hosts (nomora probe measures it), the CPU's time for a message, and 1/bandwidth. A capture needs none of "
+	"them.\n"
 	"Exit status: 0 done, 1 bad file, 2 usage.\n";
 
 static const struct option_row rows[] = {
@@ -43,6 +45,8 @@ static const struct option_row rows[] = {
 	OPTION_DOUBLE(struct predict_options, gap_ns, "gap", 'G', "NS", 0, 1e6, "time of each byte after the first"),
 	OPTION_INTEGER(struct predict_options, eager_bytes, "eager", 0, "BYTES", 0, 1e15,
 		       "longest message that is sent before the receiver asks for it"),
+	OPTION_INTEGER(struct predict_options, port, "port", 0, "PORT", 0, 65535,
+		       "TCP port of the servers in a capture; 0: that with the most messages"),
 	OPTION_STRING(struct predict_options, hosts, "hosts", 0, "NAME,...",
 		      "host of each rank; added latency is between hosts only (default: each rank has its own)"),
 	OPTION_HEADING("The answer"),
@@ -102,6 +106,7 @@ static int predict(void *context, const struct option_operands *operands, struct
 			  .eager_bytes = (uint64_t)options->eager_bytes},
 		.longest_us = options->longest_us,
 		.application = options->name,
+		.port = (uint16_t)options->port,
 		.hosts = options->hosts,
 	};
 	struct prediction prediction;

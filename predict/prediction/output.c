@@ -66,14 +66,23 @@ static bool print_mismatch(const struct prediction *prediction, const char *befo
 	return true;
 }
 
+static bool is_capture(const struct prediction *prediction)
+{
+	return prediction->turns.connection_count > 0;
+}
+
 static void print_head(const struct prediction *prediction, FILE *out)
 {
 	const struct loggps *model = &prediction->settings.model;
 
-	fprintf(out, "%s: %u rank%s, an execution graph of %zu nodes\n", prediction->settings.application,
-		prediction->ranks, number_s(prediction->ranks), prediction->nodes);
-	fprintf(out, "LogGPS: L %g us, o %g us, G %g ns a byte, rendezvous above %" PRIu64 " bytes\n",
-		model->latency_ns / 1000, model->overhead_ns / 1000, model->gap_ns, model->eager_bytes);
+	fprintf(out, "%s: %u %s%s, an execution graph of %zu nodes\n", prediction->settings.application,
+		prediction->ranks, is_capture(prediction) ? "host" : "rank", number_s(prediction->ranks),
+		prediction->nodes);
+	if (is_capture(prediction))
+		turns_print(&prediction->turns, out);
+	else
+		fprintf(out, "LogGPS: L %g us, o %g us, G %g ns a byte, rendezvous above %" PRIu64 " bytes\n",
+			model->latency_ns / 1000, model->overhead_ns / 1000, model->gap_ns, model->eager_bytes);
 	if (isfinite(prediction->recorded_s))
 		fprintf(out, "Run time %.6g s; recorded were %.6g s\n", prediction_run_time_s(prediction, 0),
 			prediction->recorded_s);
@@ -198,13 +207,14 @@ json_t *prediction_json(const struct prediction *prediction)
 	const struct loggps *model = &prediction->settings.model;
 
 	return json_pack(
-		"{s:s, s:s, s:i, s:I, s:{s:f, s:f, s:f, s:I}, s:o, s:f, s:o, s:o, s:o, s:o}", "schema",
+		"{s:s, s:s, s:i, s:I, s:{s:f, s:f, s:f, s:I}, s:o, s:f, s:o, s:o, s:o, s:o, s:o}", "schema",
 		"nomora.predict/1", "application", prediction->settings.application, "ranks", (int)prediction->ranks,
 		"nodes", (json_int_t)prediction->nodes, "model", "latency_us", model->latency_ns / 1000, "overhead_us",
 		model->overhead_ns / 1000, "gap_ns", model->gap_ns, "eager_bytes", (json_int_t)model->eager_bytes,
 		"recorded_s", json_number_or_null(prediction->recorded_s), "run_time_s",
 		prediction_run_time_s(prediction, 0), "pieces", pieces_json(prediction), "tolerates",
-		tolerances_json(prediction), "pairs", pairs_json(prediction), "not_modelled", others_json(prediction));
+		tolerances_json(prediction), "pairs", pairs_json(prediction), "not_modelled", others_json(prediction),
+		"capture", is_capture(prediction) ? turns_json(&prediction->turns) : json_null());
 }
 
 static int compare_ends(const void *a, const void *b)
@@ -279,10 +289,27 @@ static void print_equation(const struct prediction *prediction, FILE *out)
 		prediction->runtime.pieces[prediction->runtime.count - 1].messages);
 }
 
+static void print_capture_note(const struct prediction *prediction, FILE *out)
+{
+	const struct turns *turns = &prediction->turns;
+
+	fprintf(out,
+		"Predicted from a capture of one run, not measured: %zu turns on %zu connections to port %u, %s loop. "
+		"Assumes "
+		"that think times and service times do not depend on latency, and that requests that wait for each "
+		"other "
+		"do so in the recorded order.",
+		turns->turn_count, turns->connection_count, turns->port, turns->loop == TURNS_OPEN ? "open" : "closed");
+}
+
 static void print_note(const struct prediction *prediction, FILE *out)
 {
 	const struct loggps *model = &prediction->settings.model;
 
+	if (is_capture(prediction)) {
+		print_capture_note(prediction, out);
+		return;
+	}
 	fprintf(out,
 		"Predicted from one recorded run, not measured. Assumes that the computation between messages does not "
 		"depend "

@@ -25,6 +25,10 @@ static int guess_format(const char *path, enum prediction_format *format, struct
 		*format = PREDICTION_TRACE;
 		return 0;
 	}
+	if (turns_is_capture(path)) {
+		*format = PREDICTION_CAPTURE;
+		return 0;
+	}
 	lines = file_lines_open(path, err);
 	if (!lines)
 		return error_code(err, ENOMEM);
@@ -71,6 +75,35 @@ static int read_calls(struct prediction *prediction, enum prediction_format form
 	return code;
 }
 
+static int read_capture(struct prediction *prediction, struct execution_graph *graph, struct error *err)
+{
+	struct prediction_settings *settings = &prediction->settings;
+	int code;
+
+	*graph = (struct execution_graph){0};
+	if (settings->path_count != 1)
+		return error_set(err, EINVAL, "%s: a capture is one file, found %u", settings->paths[0],
+				 settings->path_count);
+	if (settings->hosts)
+		return error_set(err, EINVAL, "%s: a capture has its hosts: the list of hosts is for ranks",
+				 settings->paths[0]);
+	code = turns_read(settings->paths[0], settings->port, &prediction->turns, err);
+	if (code < 0)
+		return code;
+	settings->model = (struct loggps){.latency_ns = turns_rtt_ns(&prediction->turns) / 2};
+	prediction->recorded_s = prediction->turns.run_ns / 1e9;
+	return turns_build(&prediction->turns, graph, err);
+}
+
+static int read_run(struct prediction *prediction, enum prediction_format format, struct execution_graph *graph,
+		    struct error *err)
+{
+	if (format == PREDICTION_GOAL)
+		return read_goal(prediction, graph, err);
+	return format == PREDICTION_CAPTURE ? read_capture(prediction, graph, err)
+					    : read_calls(prediction, format, graph, err);
+}
+
 /* Numbers the hosts of the list: each by the first place of its name. Returns 0 or -ENOMEM. */
 static int number_hosts(struct prediction *prediction, struct error *err)
 {
@@ -95,9 +128,9 @@ static int number_hosts(struct prediction *prediction, struct error *err)
 
 int prediction_make(const struct prediction_settings *settings, struct prediction *prediction, struct error *err)
 {
-	double low_ns = settings->model.latency_ns, high_ns = low_ns + settings->longest_us / 2 * ns_per_us;
 	enum prediction_format format = settings->format;
 	struct execution_graph graph = {0};
+	double low_ns;
 	int code;
 
 	*prediction = (struct prediction){.settings = *settings};
@@ -105,12 +138,13 @@ int prediction_make(const struct prediction_settings *settings, struct predictio
 	if (code == 0 && format == PREDICTION_AUTO)
 		code = guess_format(settings->paths[0], &format, err);
 	if (code == 0)
-		code = format == PREDICTION_GOAL ? read_goal(prediction, &graph, err)
-						 : read_calls(prediction, format, &graph, err);
+		code = read_run(prediction, format, &graph, err);
+	low_ns = prediction->settings.model.latency_ns;
 	prediction->ranks = graph.ranks;
 	prediction->nodes = graph.count;
 	if (code == 0)
-		code = runtime_find(&graph, low_ns, high_ns, &prediction->runtime, err);
+		code = runtime_find(&graph, low_ns, low_ns + settings->longest_us / 2 * ns_per_us, &prediction->runtime,
+				    err);
 	if (code == 0 && !(runtime_at(&prediction->runtime, low_ns) > 0))
 		code = error_set(err, EINVAL, "%s: the run takes no time", settings->paths[0]);
 	if (code == 0) {
@@ -126,6 +160,7 @@ void prediction_free(struct prediction *prediction)
 	runtime_free(&prediction->runtime);
 	free(prediction->pairs);
 	free(prediction->others);
+	turns_free(&prediction->turns);
 	free(prediction->hosts);
 	*prediction = (struct prediction){0};
 }

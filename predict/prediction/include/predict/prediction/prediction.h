@@ -16,16 +16,18 @@
 #include <model/curve.h>
 #include <predict/calls/calls.h>
 #include <predict/graph/runtime.h>
+#include <predict/turns/turns.h>
 
-enum prediction_format { PREDICTION_AUTO, PREDICTION_GOAL, PREDICTION_ALLPROF, PREDICTION_TRACE };
+enum prediction_format { PREDICTION_AUTO, PREDICTION_GOAL, PREDICTION_ALLPROF, PREDICTION_TRACE, PREDICTION_CAPTURE };
 
 struct prediction_settings {
-	char *const *paths; /* one schedule in GOAL, or one trace of calls for each rank */
+	char *const *paths; /* one schedule in GOAL or capture, or one trace of calls for each rank */
 	uint32_t path_count;
 	enum prediction_format format;
-	struct loggps model; /* its latency is that of the recorded run */
+	struct loggps model; /* its latency is that of the recorded run; a capture has its own, and no model else */
 	double longest_us;   /* the largest added round trip */
 	const char *application;
+	uint16_t port;     /* of the servers in a capture; 0 = that with the most messages */
 	const char *hosts; /* of each rank: "a,b,a"; NULL: each rank has a host of its own */
 };
 
@@ -36,7 +38,8 @@ struct prediction {
 	size_t nodes;
 	struct mpi_other *others; /* calls that are not modelled */
 	size_t other_count;
-	double recorded_s; /* NAN = not known: GOAL */
+	double recorded_s;  /* NAN = not known: GOAL */
+	struct turns turns; /* of a capture; else without connections */
 	struct runtime runtime;
 	struct runtime_pair *pairs; /* at the latency of the recorded run */
 	size_t pair_count;
