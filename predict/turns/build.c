@@ -86,15 +86,19 @@ static double came_ns(const struct building *building, uint32_t turn)
 static void set_times(struct building *building)
 {
 	const struct turns *turns = building->turns;
+	double start_ns = INFINITY; /* when the first request left its client */
 
+	for (uint32_t i = 0; i < turns->turn_count; i++)
+		start_ns = fmin(start_ns, turns->turns[i].request_ns[0] - way_ns(turns, i, false));
 	for (uint32_t i = 0; i < turns->turn_count; i++) {
 		const struct turn *turn = &turns->turns[i];
 		double *times = building->times[i], trigger_ns = 0;
 
 		if (turn->trigger != TURNS_NONE)
 			trigger_ns = building->times[turn->trigger][MOMENT_ARRIVED];
-		times[MOMENT_SENT] = fmax(turn->request_ns[0] - way_ns(turns, i, false), trigger_ns);
-		times[MOMENT_ANSWERED] = fmax(turn->response_ns[0] - way_ns(turns, i, true), came_ns(building, i));
+		times[MOMENT_SENT] = fmax(turn->request_ns[0] - way_ns(turns, i, false) - start_ns, trigger_ns);
+		times[MOMENT_ANSWERED] =
+			fmax(turn->response_ns[0] - way_ns(turns, i, true) - start_ns, came_ns(building, i));
 		times[MOMENT_ARRIVED] =
 			times[MOMENT_ANSWERED] + (turn->response_ns[1] - turn->response_ns[0]) + distance_ns(turns, i);
 	}

@@ -149,14 +149,22 @@ static int pair_runs(struct pairing *pairing, double established_ns, uint32_t be
 	return code;
 }
 
+/* Requests without a response that the client knew of when it sent turn i, with i. */
+static uint32_t outstanding_at(const struct turns *turns, uint32_t first, uint32_t i)
+{
+	uint32_t trigger = turns->turns[i].trigger;
+
+	return trigger == TURNS_NONE || trigger < first ? i + 1 - first : i - trigger;
+}
+
 static uint32_t most_outstanding(const struct turns *turns, uint32_t first)
 {
-	uint32_t most = 0, answered = first;
+	uint32_t most = 0;
 
 	for (uint32_t i = first; i < turns->turn_count; i++) {
-		while (answered < i && turns->turns[answered].response_ns[1] <= turns->turns[i].request_ns[0])
-			answered++;
-		most = i + 1 - answered > most ? i + 1 - answered : most;
+		uint32_t outstanding = outstanding_at(turns, first, i);
+
+		most = outstanding > most ? outstanding : most;
 	}
 	return most;
 }
@@ -248,22 +256,22 @@ static void add_think(struct loop_sums *sums, double response_ns, double think_n
 /* Adds the turns of one connection, from `first` to before `end`. */
 static void add_loop(const struct turns *turns, uint32_t first, uint32_t end, struct loop_sums *sums)
 {
-	uint32_t answered = first, most = turns->connections[turns->turns[first].connection].outstanding;
+	const struct turns_connection *connection = &turns->connections[turns->turns[first].connection];
+	bool several = connection->by_messages && connection->outstanding > 1;
 
 	for (uint32_t i = first; i + 1 < end; i++) {
 		const struct turn *turn = &turns->turns[i], *next = turn + 1;
-
-		while (answered < i && turns->turns[answered].response_ns[1] <= next->request_ns[0])
-			answered++;
 		if (next->trigger == turn->trigger) /* the client goes on sending */
 			continue;
-		sums->sends += most > 1;
-		sums->full += most > 1 && i + 1 - answered == most;
-		if (most == 1)
+		sums->sends += several;
+		sums->full += several && outstanding_at(turns, first, i) == connection->outstanding;
+		if (!several)
 			add_think(sums, turn->response_ns[1] - turn->request_ns[0],
 				  next->request_ns[0] - turn->response_ns[1]);
 	}
 }
+
+static const double open_slope = 0.9; /* in the closed loop of a saturated server, think times compensate in part */
 
 /*
  * A closed loop refills what is outstanding to the same number after each response. With one outstanding request, its
@@ -277,7 +285,7 @@ static bool is_open(const struct loop_sums *sums)
 
 	if ((double)sums->sends > sums->turns)
 		return sums->full * 2 < sums->sends;
-	return sums->turns > 10 && covariance < -variance / 2;
+	return sums->turns > 10 && covariance < -open_slope * variance;
 }
 
 static enum turns_loop find_loop(const struct turns *turns)

@@ -65,6 +65,21 @@ d = json.loads(sys.argv[1])
 sys.exit(not d["pairs"] or any((a + b) % 2 == 0 for a, b, n in d["pairs"]))' "$out"
 refuses "hosts of some ranks" 1 'the list of hosts has 2, but the run has 4 ranks' "$nomora" predict --hosts a,b "${traces[@]}"
 
+run "$nomora" predict --json --name redis -o "$scratch/curves/redis.json" "$source_root/tests/data/predict/redis.pcap"
+check "a capture: port, loop, connections; the run time is the recorded one" python3 -c '
+import json, sys
+d = json.loads(sys.argv[1])
+c = d["capture"]
+assert c["port"] == 6379 and c["connections"] == 9 and c["turns"] == 185 and c["loop"] == "closed", c
+assert abs(d["run_time_s"] - d["recorded_s"]) < 1e-5 and d["ranks"] == 2
+assert len(c["hosts"]) == 2 and c["hosts"][0]["server"] and c["retransmitted"] == 0' "$out"
+check "its curve says that it is predicted from a capture" grep -q '"note": "Predicted from a capture of one run' "$scratch/curves/redis.json"
+out=$("$nomora" predict --format capture - <"$source_root/tests/data/predict/redis.pcap")
+has "a capture from stdin" '^Port 6379: 9 connections, 185 turns'
+refuses "another port" 1 'redis\.pcap: no request to port 80 has a response$' "$nomora" predict --port 80 "$source_root/tests/data/predict/redis.pcap"
+refuses "hosts of a capture" 1 'a capture has its hosts' "$nomora" predict --hosts a,b "$source_root/tests/data/predict/redis.pcap"
+head -c 1000 "$source_root/tests/data/predict/redis.pcap" >"$scratch/cut.pcap"
+refuses "a capture that is cut" 1 'cut\.pcap: after packet' "$nomora" predict "$scratch/cut.pcap"
 refuses "a rank's trace alone" 1 'sweep3d-0\.txt\.gz:9: communicator: rank 0 of 4, expected rank 0 of 1' "$nomora" predict "${traces[0]}"
 refuses "ranks in another order" 1 'expected rank 0 of 4' "$nomora" predict "${traces[1]}" "${traces[0]}" "${traces[2]}" "${traces[3]}"
 sed '/recv/d' "$scratch/net.goal" >"$scratch/alone.goal"
