@@ -271,12 +271,11 @@ static void add_loop(const struct turns *turns, uint32_t first, uint32_t end, st
 	}
 }
 
-static const double open_slope = 0.9; /* in the closed loop of a saturated server, think times compensate in part */
-
 /*
  * A closed loop refills what is outstanding to the same number after each response. With one outstanding request, its
  * think time does not depend on the response time before. In an open loop, their sum is given, so that the slope of
- * think time by response time is -1.
+ * think time by response time is -1. Connections that are used at the same time and wait in one saturated server or
+ * client have such a slope in a closed loop too: with one outstanding request each, they are taken as closed.
  */
 static bool is_open(const struct loop_sums *sums)
 {
@@ -285,12 +284,14 @@ static bool is_open(const struct loop_sums *sums)
 
 	if ((double)sums->sends > sums->turns)
 		return sums->full * 2 < sums->sends;
-	return sums->turns > 10 && covariance < -open_slope * variance;
+	return sums->turns > 10 && covariance < -variance / 2;
 }
 
 static enum turns_loop find_loop(const struct turns *turns)
 {
 	struct loop_sums sums = {0};
+	double until_ns = 0;
+	bool together = false; /* connections at the same time */
 
 	for (uint32_t first = 0, end; first < turns->turn_count; first = end) {
 		uint32_t begin = first + turns->turns[first].handshake;
@@ -298,9 +299,14 @@ static enum turns_loop find_loop(const struct turns *turns)
 		for (end = first;
 		     end < turns->turn_count && turns->turns[end].connection == turns->turns[first].connection;)
 			end++;
-		if (begin < end)
-			add_loop(turns, begin, end, &sums);
+		if (begin >= end)
+			continue;
+		add_loop(turns, begin, end, &sums);
+		together = together || turns->turns[begin].request_ns[0] < until_ns;
+		until_ns = fmax(until_ns, turns->turns[end - 1].response_ns[1]);
 	}
+	if (together)
+		sums.turns = 0;
 	return is_open(&sums) ? TURNS_OPEN : TURNS_CLOSED;
 }
 
