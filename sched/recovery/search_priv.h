@@ -109,6 +109,17 @@ enum outcome recovery_search_decide(struct search *s, double limit, double untou
  * Returns a lower bound of p at the problem's scale, from all candidates' links together. target: an upper bound of p.
  */
 double recovery_weights_bound(const struct search *s, double target);
+/*
+ * Returns a lower bound of p at the problem's scale, from each candidate alone, but at least `bound` and, unless
+ * `bound` is higher, at most `target`. place: the incumbent; servers with at most the load `bound` in it are left out.
+ */
+double recovery_server_bound(const struct search *s, const uint32_t *place, double target, double bound);
+
+/*
+ * Changes the placement (by failed task: n) so that less relative load is above `aim`, if it finds such a placement. At
+ * the problem's scale.
+ */
+void recovery_anneal(const struct search *s, uint32_t *place, double aim, uint64_t seed);
 
 static inline double search_relative(const struct search *s, uint32_t c, double egress, double ingress)
 {
