@@ -12,7 +12,10 @@
 
 #include <base/rng.h>
 
-enum { STEPS = 200000, STEPS_PER_CLOCK = 256 };
+#ifndef ANNEAL_STEPS /* tests use a smaller value */
+#define ANNEAL_STEPS 200000
+#endif
+enum { STEPS = ANNEAL_STEPS, STEPS_PER_CLOCK = 256 };
 /* The temperature falls exponentially from the first fraction of the limit to the second. */
 static const double hottest = 0.03, coldest = 3e-5;
 
