@@ -216,7 +216,12 @@ int command_sweep(int argc, char **argv)
 			COMMAND_USAGE);
 	}
 	if (operands.rest_count > 0) {
-		code = run_command_line(&plan, &operands);
+		bool in_lab = !plan.injector && !plan.lab;
+
+		options_free(&operands);
+		(in_lab ? sweep_plan_defaults_in_lab : sweep_plan_defaults)(&plan);
+		code = command_parse(&usage, argc, argv, &plan, &operands);
+		code = code >= 0 ? code : run_command_line(&plan, &operands);
 		options_free(&operands);
 		return code;
 	}

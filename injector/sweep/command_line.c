@@ -109,20 +109,15 @@ static int set_metric(struct sweep_plan *plan, const char *program, struct error
 			 program, names);
 }
 
-static void set_lab(struct sweep_plan *plan, const struct sweep_plan *defaults)
+void sweep_plan_defaults_in_lab(struct sweep_plan *plan)
 {
-	if (plan->injector || plan->lab)
-		return;
+	sweep_plan_defaults(plan);
 	plan->lab = "sweep";
-	if (plan->server_host == defaults->server_host)
-		plan->server_host = "h1";
-	if (plan->client_host == defaults->client_host)
-		plan->client_host = "h2";
+	plan->server_host = "h1";
+	plan->client_host = "h2";
 	plan->rtt_check = true;
-	if (plan->maximum_stall_percent == defaults->maximum_stall_percent)
-		plan->maximum_stall_percent = 4;
-	if (plan->reference_every == defaults->reference_every)
-		plan->reference_every = 2;
+	plan->maximum_stall_percent = 4;
+	plan->reference_every = 2;
 }
 
 int sweep_plan_from_command(struct sweep_plan *plan, int count, char *const *words, struct sweep_command_texts *texts,
@@ -152,7 +147,6 @@ int sweep_plan_from_command(struct sweep_plan *plan, int count, char *const *wor
 		plan->server_ready = texts->client;
 	if (strcmp(plan->application, defaults.application) == 0)
 		plan->application = texts->name;
-	set_lab(plan, &defaults);
 	return 0;
 }
 

@@ -23,12 +23,13 @@ struct sweep_command_texts {
 	char name[64];
 };
 
+/* The defaults of a command without --injector and --lab: a lab of two hosts, and the gates of the shipped plans. */
+void sweep_plan_defaults_in_lab(struct sweep_plan *plan);
 /*
  * Completes a plan by the words of the client's command line. The plan has the options of the command; those that are
  * not set get these values: application, the program's name; metric, that of the benchmark; server-ready, if there is a
- * server, the client itself; without injector and lab, a lab of two hosts with rtt-check, max-stall-percent 4 and
- * reference-every 2. Returns 0, or -EINVAL or -ENOMEM with err set. The caller calls sweep_command_texts_free() when it
- * no longer uses the plan, also after an error.
+ * server, the client itself. Returns 0, or -EINVAL or -ENOMEM with err set. The caller calls sweep_command_texts_free()
+ * when it no longer uses the plan, also after an error.
  */
 int sweep_plan_from_command(struct sweep_plan *plan, int count, char *const *words, struct sweep_command_texts *texts,
 			    struct error *err);
