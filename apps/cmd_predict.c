@@ -17,6 +17,15 @@ struct predict_options {
 	bool json;
 };
 
+static const struct predict_options defaults = {
+	.latency_us = 5,
+	.overhead_us = 1,
+	.gap_ns = 0.8,
+	.eager_bytes = 65536,
+	.longest_us = 2000,
+	.name = "application",
+};
+
 static const char *const formats[] = {"auto", "goal", "allprof", "trace", "capture", NULL};
 
 static const char teach[] =
@@ -104,6 +113,9 @@ static int predict(void *context, const struct option_operands *operands, struct
 			  .overhead_ns = options->overhead_us * 1000,
 			  .gap_ns = options->gap_ns,
 			  .eager_bytes = (uint64_t)options->eager_bytes},
+		.model_stated = options->latency_us != defaults.latency_us ||
+				options->overhead_us != defaults.overhead_us || options->gap_ns != defaults.gap_ns ||
+				options->eager_bytes != defaults.eager_bytes,
 		.longest_us = options->longest_us,
 		.application = options->name,
 		.port = (uint16_t)options->port,
@@ -126,14 +138,7 @@ static int predict(void *context, const struct option_operands *operands, struct
 
 int command_predict(int argc, char **argv)
 {
-	struct predict_options options = {
-		.latency_us = 5,
-		.overhead_us = 1,
-		.gap_ns = 0.8,
-		.eager_bytes = 65536,
-		.longest_us = 2000,
-		.name = "application",
-	};
+	struct predict_options options = defaults;
 
 	return command_run(&usage, argc, argv, &options, predict);
 }

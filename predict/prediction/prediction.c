@@ -84,6 +84,12 @@ static int read_capture(struct prediction *prediction, struct execution_graph *g
 	if (settings->path_count != 1)
 		return error_set(err, EINVAL, "%s: a capture is one file, found %u", settings->paths[0],
 				 settings->path_count);
+	if (settings->model_stated)
+		return error_set(
+			err, EINVAL,
+			"%s: a capture shows its own latency: --latency, --overhead, --gap and --eager are for "
+			"messages between ranks",
+			settings->paths[0]);
 	if (settings->hosts)
 		return error_set(err, EINVAL, "%s: a capture has its hosts: the list of hosts is for ranks",
 				 settings->paths[0]);
@@ -98,10 +104,14 @@ static int read_capture(struct prediction *prediction, struct execution_graph *g
 static int read_run(struct prediction *prediction, enum prediction_format format, struct execution_graph *graph,
 		    struct error *err)
 {
+	if (format == PREDICTION_CAPTURE)
+		return read_capture(prediction, graph, err);
+	if (prediction->settings.port > 0)
+		return error_set(err, EINVAL, "%s: not a capture: --port is for captures",
+				 prediction->settings.paths[0]);
 	if (format == PREDICTION_GOAL)
 		return read_goal(prediction, graph, err);
-	return format == PREDICTION_CAPTURE ? read_capture(prediction, graph, err)
-					    : read_calls(prediction, format, graph, err);
+	return read_calls(prediction, format, graph, err);
 }
 
 /* Numbers the hosts of the list: each by the first place of its name. Returns 0 or -ENOMEM. */

@@ -77,6 +77,8 @@ check "its curve says that it is predicted from a capture" grep -q '"note": "Pre
 out=$("$nomora" predict --format capture - <"$source_root/tests/data/predict/redis.pcap")
 has "a capture from stdin" '^Port 6379: 9 connections, 185 turns'
 refuses "another port" 1 'redis\.pcap: no request to port 80 has a response$' "$nomora" predict --port 80 "$source_root/tests/data/predict/redis.pcap"
+refuses "a latency of a capture" 1 'a capture shows its own latency' "$nomora" predict --latency 9 "$source_root/tests/data/predict/redis.pcap"
+refuses "a port of a schedule" 1 'net\.goal: not a capture: --port is for captures' "$nomora" predict --port 80 "$scratch/net.goal"
 refuses "hosts of a capture" 1 'a capture has its hosts' "$nomora" predict --hosts a,b "$source_root/tests/data/predict/redis.pcap"
 head -c 1000 "$source_root/tests/data/predict/redis.pcap" >"$scratch/cut.pcap"
 refuses "a capture that is cut" 1 'cut\.pcap: after packet' "$nomora" predict "$scratch/cut.pcap"

@@ -6,6 +6,7 @@
 #ifndef PREDICT_PREDICTION_H
 #define PREDICT_PREDICTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ struct prediction_settings {
 	uint32_t path_count;
 	enum prediction_format format;
 	struct loggps model; /* its latency is that of the recorded run; a capture has its own, and no model else */
+	bool model_stated;   /* by the user, so that a capture is refused */
 	double longest_us;   /* the largest added round trip */
 	const char *application;
 	uint16_t port;     /* of the servers in a capture; 0 = that with the most messages */
