@@ -329,7 +329,7 @@ static void take_value(struct shown *shown, const char *key, const char *value)
 static int read_shown(struct reading *reading, char *line)
 {
 	struct shown shown = {"", "", "", "", "1", ""};
-	const char *nodes[FIELDS] = {""}, *cpus[FIELDS];
+	const char *nodes[FIELDS], *cpus[FIELDS], *named = ""; /* named: nodes without their CPUs yet */
 	size_t places = 0;
 	char *save = NULL;
 	int64_t count = 0, cpus_per_task = 1;
@@ -343,10 +343,13 @@ static int read_shown(struct reading *reading, char *line)
 			continue;
 		*equals = '\0';
 		take_value(&shown, word, equals + 1);
-		if (strcmp(word, "Nodes") == 0 && places < FIELDS)
-			nodes[places] = equals + 1;
-		else if (strcmp(word, "CPU_IDs") == 0 && places < FIELDS)
+		if (strcmp(word, "Nodes") == 0) {
+			named = equals + 1;
+		} else if (strcmp(word, "CPU_IDs") == 0 && places < FIELDS) {
+			nodes[places] = named;
 			cpus[places++] = equals + 1;
+			named = "";
+		}
 	}
 	if (strcmp(shown.state, "RUNNING") != 0)
 		return 0;

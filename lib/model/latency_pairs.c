@@ -119,7 +119,7 @@ static void remove_slot(struct latency_matrix *matrix, size_t slot)
 
 static bool has_left(const struct latency_matrix *matrix, uint32_t host)
 {
-	return host < atomic_load_explicit(&matrix->counts->hosts, memory_order_acquire) &&
+	return host < latency_matrix_hosts(matrix) &&
 	       atomic_load_explicit(&matrix->hosts[host].status, memory_order_acquire) == LATENCY_HOST_GONE;
 }
 
