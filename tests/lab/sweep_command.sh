@@ -36,7 +36,7 @@ refuses "another plan is kept" 1 "dry.plan: exists with another plan" "$nomora" 
 }
 lab=c$((BASHPID % 100000))
 at_exit "$nomora" lab down --name "$lab"
-gates=(--lab "$lab" --server-host h1 --client-host h2 --any-delays -d 0,200,400 -r 1 --precision-percent 0 --max-busy-percent 100 --max-stall-percent 100 --max-steal-percent 100 --share-machine)
+gates=(--lab "$lab" --server-host h1 --client-host h2 --any-delays -d '0 200 400' -r 1 --precision-percent 0 --max-busy-percent 100 --max-stall-percent 100 --max-steal-percent 100 --share-machine)
 # falls NAME FILE: the sweep has rows of both delays, and fit makes a curve that falls to less than 60 %
 falls() {
 	check "$1: there is a curve" "$nomora" fit "$2" -q -o "$1.json"
