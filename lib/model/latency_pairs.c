@@ -119,7 +119,8 @@ static void remove_slot(struct latency_matrix *matrix, size_t slot)
 
 static bool has_left(const struct latency_matrix *matrix, uint32_t host)
 {
-	return host < latency_matrix_hosts(matrix) &&
+	return host < matrix->host_capacity &&
+	       host < atomic_load_explicit(&matrix->counts->hosts, memory_order_acquire) &&
 	       atomic_load_explicit(&matrix->hosts[host].status, memory_order_acquire) == LATENCY_HOST_GONE;
 }
 
