@@ -229,7 +229,7 @@ static uint32_t add_answered(struct building *building, uint32_t i, double ns)
 		.ns = there_ns - building->times[i][MOMENT_SENT] - building->latency_ns,
 	};
 	struct done *mine = &building->servers[turn->connection];
-	const struct done *before = turn->handshake ? &(struct done){0} : newest(building, server, mine);
+	const struct done none = {0}, *before = turn->handshake ? &none : newest(building, server, mine);
 
 	node = add_work(building, server, cause, there_ns, ns, before);
 	if (turn->handshake)

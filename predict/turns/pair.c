@@ -208,7 +208,7 @@ static int pair_flow(const struct flow *flow, struct turns *turns)
 	const struct side *client = &flow->sides[flow->client], *server = &flow->sides[!flow->client];
 	struct pairing pairing = {.turns = turns, .client = client, .server = server};
 	uint32_t before = TURNS_NONE;
-	struct turns_connection *connection;
+	struct turns_connection *connection = NULL;
 	int code = add_connection(flow, turns);
 
 	if (code < 0)

@@ -97,12 +97,13 @@ static int choose_jobs(struct choice *choice, const struct cluster *cluster)
 static int set_slots(const struct choice *choice, struct cluster *cluster)
 {
 	uint32_t *used = calloc(2 * (size_t)cluster->machine_count + 1, sizeof *used);
-	uint32_t *others = used + cluster->machine_count;
+	uint32_t *others;
 	const char *id, *task;
 	const json_t *job, *host;
 
 	if (!used)
 		return no_memory(choice);
+	others = used + cluster->machine_count;
 	json_object_foreach (choice->running, id, job) {
 		json_object_foreach (json_object_get(job, "tasks"), task, host) {
 			int64_t machine = cluster_find_machine(cluster, json_string_value(host));

@@ -92,7 +92,7 @@ static void fill_points(struct work *work, struct piece *piece, uint32_t c)
 {
 	const struct problem *p = work->s->p;
 	uint32_t n = work->s->n[c];
-	struct point load[PIECE_TASKS];
+	struct point load[PIECE_TASKS] = {0};
 	double space = p->free_cpu[n] + RECOVERY_CPU_TOLERANCE;
 
 	for (uint32_t i = 0; i < piece->count; i++)
