@@ -219,7 +219,10 @@ int command_sweep(int argc, char **argv)
 		bool in_lab = !plan.injector && !plan.lab;
 
 		options_free(&operands);
-		(in_lab ? sweep_plan_defaults_in_lab : sweep_plan_defaults)(&plan);
+		if (in_lab)
+			sweep_plan_defaults_in_lab(&plan);
+		else
+			sweep_plan_defaults(&plan);
 		code = command_parse(&usage, argc, argv, &plan, &operands);
 		code = code >= 0 ? code : run_command_line(&plan, &operands);
 		options_free(&operands);

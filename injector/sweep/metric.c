@@ -277,10 +277,15 @@ static size_t word_length(const char *text)
 
 	while (isalpha((unsigned char)text[length]) || (unsigned char)text[length] >= 0x80 || text[length] == '%')
 		length++;
-	if (length > 0 && text[length] == '/')
-		for (length++; isalpha((unsigned char)text[length]);)
-			length++;
 	return length;
+}
+
+/* The length of a word, or of two with a '/' between them: Mbits/sec. */
+static size_t ratio_length(const char *text)
+{
+	size_t length = word_length(text);
+
+	return length > 0 && text[length] == '/' ? length + 1 + word_length(text + length + 1) : length;
 }
 
 /* Returns how many characters at `after` continue the number before them: "5" of 1.5, ",234" of 1,234. */
@@ -302,9 +307,11 @@ static int take_suffix(const struct sweep_metric_def *metric, const char *number
 		       struct error *err)
 {
 	const struct unit *wanted = find_unit(metric->unit, strlen(metric->unit)), *found;
-	size_t blanks = strspn(after, " "), length = word_length(after + blanks), more;
+	size_t blanks = strspn(after, " "), length = ratio_length(after + blanks), more;
 
 	found = find_unit(after + blanks, length);
+	if (!found) /* the "ms" of "ms/op" */
+		found = find_unit(after + blanks, word_length(after + blanks));
 	if (wanted && found && wanted->kind == found->kind) {
 		*value *= found->factor / wanted->factor;
 		return 0;

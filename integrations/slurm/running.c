@@ -153,7 +153,7 @@ static int read_header(struct reading *reading, char **fields, size_t count)
 	return 0;
 }
 
-/* Fills job->places: as many as `count`, if the CPUs on each node did not give that many. */
+/* Fills job->places with `count` places, unless the CPUs on each node gave this number of them. */
 static int divide_tasks(struct reading *reading, uint32_t count)
 {
 	struct pending *job = &reading->job;

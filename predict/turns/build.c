@@ -8,7 +8,8 @@
 
 /*
  * An end that works on one request at a time changes their order hardly ever; parallel ones do so for a tenth of
- * requests that overlap and more.
+ * requests that overlap and more. So does an end that takes all requests that are there and answers the newest first,
+ * such as Redis: it counts as parallel.
  */
 static const double overtaken_maximum = 0.05;
 

@@ -10,13 +10,15 @@
 
 #include "turns_priv.h"
 
-/* The port with the most messages of servers; 0 = none. */
-static uint16_t find_port(const struct flows *flows)
+/* Returns the port with the most messages of servers, 0 if there is none, or -ENOMEM. */
+static int find_port(const struct flows *flows)
 {
 	uint64_t *messages = calloc(UINT16_MAX + 1, sizeof *messages);
-	size_t best = 0;
+	int best = 0;
 
-	for (size_t i = 0; messages && i < flows->count; i++) {
+	if (!messages)
+		return -ENOMEM;
+	for (size_t i = 0; i < flows->count; i++) {
 		const struct side *server = &flows->items[i].sides[!flows->items[i].client];
 
 		messages[server->port] += server->count;
@@ -24,7 +26,7 @@ static uint16_t find_port(const struct flows *flows)
 			best = server->port;
 	}
 	free(messages);
-	return (uint16_t)best;
+	return best;
 }
 
 static int check_packets(const char *name, const struct flows *flows, struct error *err)
@@ -114,7 +116,7 @@ static int read_packets(struct packets *packets, const char *name, uint16_t port
 			struct error *err)
 {
 	struct flows flows = {0};
-	int code = packets ? flows_read(packets, &flows, err) : error_code(err, EINVAL);
+	int code = packets ? flows_read(packets, &flows, err) : error_code(err, EINVAL), served;
 
 	*turns = (struct turns){0};
 	if (code == 0)
@@ -123,7 +125,8 @@ static int read_packets(struct packets *packets, const char *name, uint16_t port
 		code = check_directions(name, &flows, port, err);
 	if (code == 0)
 		code = check_copies(name, &flows, err);
-	if (code == 0 && flows_pair(&flows, port ? port : find_port(&flows), turns) < 0)
+	served = code == 0 && port == 0 ? find_port(&flows) : port;
+	if (code == 0 && (served < 0 || flows_pair(&flows, (uint16_t)served, turns) < 0))
 		code = error_set(err, ENOMEM, "out of memory");
 	if (code == 0)
 		code = check_turns(name, turns, err);
@@ -200,10 +203,12 @@ static void print_host(const struct turns *turns, const struct turns_host *host,
 		fputs("requests never overlap", out);
 	else
 		fprintf(out, "%s: %.3g %% of %" PRIu64 " overlapping requests leave in another order than they came",
-			host->serial ? "one request at a time" : "requests in parallel",
+			host->serial ? "one request at a time" : "in parallel, or in batches",
 			100 * (double)host->overtaken / (double)host->overlapping, host->overlapping);
-	if (host->server)
+	if (host->server && host->serial)
 		fprintf(out, "; busy %.3g %% of the run", 100 * host->busy_ns / turns->run_ns);
+	else if (host->server)
+		fprintf(out, "; %.3g requests there on average", host->busy_ns / turns->run_ns);
 	else
 		fprintf(out, "; round trip from the capture point %.4g us to the client, %.4g us to the server",
 			host->client_ns / 1000, host->server_ns / 1000);

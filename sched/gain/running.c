@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <base/file.h>
+#include <model/curve_library.h>
 #include <sched/cost/latency_view.h>
 
 #include "gain_priv.h"
@@ -17,6 +18,7 @@ struct choice {
 	struct gain *gain;
 	json_t *running;
 	const struct latency_matrix *matrix;
+	struct curve_library *library;
 	struct error *err;
 };
 
@@ -55,7 +57,33 @@ static struct cluster *make_cluster(const struct choice *choice)
 	return cluster;
 }
 
-/* Counts the tasks on each machine, and those of hosts outside. Leaves out the jobs that cannot be compared. */
+/*
+ * Finds the job's curve: its own, or that of the settings. Writes why it has none to `reason`. Returns 0, or -errno
+ * with err set.
+ */
+static int find_curve(const struct choice *choice, json_t *job, char reason[static REASON_BYTES])
+{
+	const char *own = json_string_value(json_object_get(job, "curve")), *name = own ? own : choice->settings->curve;
+	struct error cause = {0};
+	int64_t number;
+
+	if (!name) {
+		snprintf(reason, REASON_BYTES, "it names no curve");
+		return 0;
+	}
+	number = curve_library_find(choice->library, name, &cause);
+	if (number == -ENOMEM)
+		return no_memory(choice);
+	if (number < 0 && !own)
+		return error_set(choice->err, EINVAL, "--curve %s: %s", name, cause.text);
+	if (number < 0)
+		snprintf(reason, REASON_BYTES, "its curve '%.60s': %.180s", name, cause.text);
+	else if (!own && json_object_set_new(job, "curve", json_string(name)) != 0)
+		return no_memory(choice);
+	return 0;
+}
+
+/* Counts the tasks on hosts outside. Leaves out the jobs that cannot be compared. */
 static int choose_jobs(struct choice *choice, const struct cluster *cluster)
 {
 	const char *id, *task;
@@ -64,13 +92,11 @@ static int choose_jobs(struct choice *choice, const struct cluster *cluster)
 	json_object_foreach (choice->running, id, job) {
 		char reason[REASON_BYTES] = "";
 		json_t *tasks = json_object_get(job, "tasks");
+		int code = find_curve(choice, job, reason);
 
-		if (!json_object_get(job, "curve") && choice->settings->curve &&
-		    json_object_set_new(job, "curve", json_string(choice->settings->curve)) != 0)
-			return no_memory(choice);
-		if (!json_object_get(job, "curve"))
-			snprintf(reason, sizeof reason, "it names no curve");
-		else if (json_object_size(tasks) < 2)
+		if (code != 0)
+			return code;
+		if (!reason[0] && json_object_size(tasks) < 2)
 			snprintf(reason, sizeof reason, "it has one task");
 		json_object_foreach (tasks, task, host) {
 			const char *name = json_string_value(host);
@@ -248,8 +274,10 @@ int gain_run(const struct gain_settings *settings, json_t *running, struct gain 
 	if (!matrix)
 		return error_code(err, EINVAL);
 	choice.matrix = matrix;
+	choice.library = curve_library_create(settings->place.curves);
 	gain->matrix_end = end_of(matrix);
-	code = gain->left_out && gain->foreign ? choose_and_make(&choice) : no_memory(&choice);
+	code = choice.library && gain->left_out && gain->foreign ? choose_and_make(&choice) : no_memory(&choice);
+	curve_library_destroy(choice.library);
 	latency_matrix_destroy(matrix);
 	return code == 0 && gain->world.jobs->count > 0 ? gain_compare(settings, gain, err) : code;
 }

@@ -258,8 +258,8 @@ static bool settle_ties(struct search *s, uint32_t *place, double p)
 }
 
 /*
- * Anneals the incumbent, and raises the bound to that of single servers, until they meet. The bound takes less time and
- * is higher if the incumbent is good.
+ * Anneals the incumbent, and raises the bound to that of single servers, until they meet. The bound leaves out what
+ * leads to more than the incumbent, so it is found again for a better one.
  */
 static void improve(struct search *s, struct descent *p, uint32_t *place)
 {
@@ -270,17 +270,19 @@ static void improve(struct search *s, struct descent *p, uint32_t *place)
 		/* every second round aims half-way: the bound itself may be out of reach */
 		double aim = round % 2 ? p->bound * (1 + RECOVERY_TOLERANCE / 2) : (p->bound + p->incumbent) / 2;
 		double value;
+		bool improved;
 
 		memcpy(better, place, s->p->F * sizeof *place);
 		recovery_anneal(s, better, aim, round);
 		value = value_p(s, better);
-		if (value < p->incumbent) {
+		improved = value < p->incumbent;
+		if (improved) {
 			memcpy(place, better, s->p->F * sizeof *place);
 			p->incumbent = value;
+			if (s->p->has_relaunch)
+				prepare(s, value);
 		}
-		if (s->p->has_relaunch)
-			prepare(s, p->incumbent);
-		if (round == 1 || value <= p->incumbent)
+		if (round == 1 || improved)
 			p->bound = recovery_server_bound(s, place, p->incumbent, p->bound);
 	}
 	free(better);

@@ -99,6 +99,27 @@ run "${gain[@]}" --sacct "$slurm/scontrol.txt"
 check "without --curve, a job without a comment is left out" \
 	python3 -c 'import json,sys; assert json.loads(sys.argv[1])["left_out"]["3"] == "it names no curve"' "$out"
 
+# Curves come from users' comments: one that is not there, or is no name, costs its own job only.
+sed 's/nomora:curve=spark/nomora:curve=nothing/' "$slurm/squeue.txt" >unknown.txt
+run "${gain[@]}" --sacct unknown.txt --curve memcached
+recomputed "a job whose comment names an unknown curve is left out" '{"1": ["h2", "h2", "h5", "h5"], "3": ["h3", "h3", "h3", "h4", "h4"], "6": ["h6", "h6", "h8"]}'
+check "with the reason" python3 -c 'import json
+assert "its curve '"'nothing'"': " in json.load(open("answer.json"))["left_out"]["2"], json.load(open("answer.json"))'
+refuses "an unknown --curve" 1 'error: --curve nothing: ' "$nomora" gain --latency mesh.csv --curves "$curves" --sacct "$slurm/squeue.txt" --curve nothing
+
+# Node lists: the hosts outside the mesh are those that Slurm's own program makes of the list.
+printf 'ClusterName=c\nSlurmctldHost=localhost\nNodeName=n1\nPartitionName=p Nodes=n1\n' >slurm.conf
+if SLURM_CONF=slurm.conf scontrol show hostnames n1 >/dev/null 2>&1; then
+	for list in 'n1' 'n[08-10,12],r[1-2]c[1-2],gpu1' 'a[9-11],b[009-011]' 'x-ib[1-3],y[2,4,6-7]' 'z[099-101]k[8-10]'; do
+		printf 'JOBID|STATE|NODELIST|CPUS\n1|RUNNING|%s|1000\n' "$list" >list.txt
+		run "${gain[@]}" --sacct list.txt --curve spark
+		check "the hosts of $list are Slurm's" diff <(SLURM_CONF=slurm.conf scontrol show hostnames "$list" | sort) \
+			<(python3 -c 'import json,sys; print(*sorted(json.loads(sys.argv[1])["foreign_hosts"]), sep="\n")' "$out")
+	done
+else
+	skip "node lists" "scontrol is not installed"
+fi
+
 run "${gain[@]}" --kubectl pods.json --curve spark
 recomputed "pods: by label, else by controller with the first pod as the root" '{"default.web": ["h1", "h5", "h6"], "default.shop-1": ["h7", "h2"]}'
 check "a host outside the mesh is named and counted" python3 -c 'import json

@@ -75,14 +75,24 @@ Test(metric, a_part_of_a_number_is_refused)
 	expect("regex:rate: ([0-9.]+)", "rate: 15u", 15);
 }
 
-/* wrk and hey change the unit between two delays: without the conversion the curve is upside down. */
-Test(metric, times_are_converted_to_the_metrics_unit)
+/* wrk, hey, fio and iperf3 change the unit between two delays: without the conversion the curve is upside down. */
+Test(metric, values_are_converted_to_the_metrics_unit)
 {
 	static const struct {
 		const char *unit, *output;
 		double value;
-	} cases[] = {{"us", "Latency 950.21us", 950.21}, {"us", "Latency 1.20ms", 1200}, {"ms", "Latency 1.5 s", 1500},
-		     {"µs", "Latency 20 ns", 0.02},      {"ms", "Latency 5µs", 0.005},   {"s", "Latency 5", 5}};
+	} cases[] = {{"us", "Latency 950.21us", 950.21},
+		     {"us", "Latency 1.20ms", 1200},
+		     {"ms", "Latency 1.5 s", 1500},
+		     {"µs", "Latency 20 ns", 0.02},
+		     {"ms", "Latency 5µs", 0.005},
+		     {"s", "Latency 5", 5},
+		     {"us", "Latency 1.5ms/op", 1500},
+		     {"ms/op", "Latency 1.5ms/op", 1.5},
+		     {"1/s", "Latency 12.3k, BW", 12300},
+		     {"1/s", "Latency 2M", 2e6},
+		     {"Mbits/sec", "Latency 9.4 Gbits/sec", 9400},
+		     {"Mbits/sec", "Latency 941 Kbits/sec", 0.941}};
 	char text[100];
 	double value;
 
@@ -93,6 +103,8 @@ Test(metric, times_are_converted_to_the_metrics_unit)
 	}
 	cr_expect_lt(extract("m us lower regex:Latency +([0-9.]+)", "Latency 1.05m", &value), 0);
 	cr_expect_lt(extract("m 1/s higher regex:rate +([0-9.]+)", "rate 1.05s", &value), 0);
+	cr_expect_lt(extract("m 1/s higher regex:rate +([0-9.]+)", "rate 1.05G", &value), 0);
+	cr_expect_lt(extract("m us lower regex:Latency +([0-9.]+)", "Latency 1.05k", &value), 0);
 }
 
 Test(metric, json_paths)

@@ -50,7 +50,7 @@ struct turns_host {
 	bool server;
 	bool serial;                     /* one request at a time */
 	uint64_t overlapping, overtaken; /* requests that came before the one before them had left; and left first */
-	double busy_ns;                  /* a serial server: sum of the service times */
+	double busy_ns;                  /* a server: sum of the service times */
 	double server_ns, client_ns;     /* a client: round trips from the capture point; INFINITY = not seen */
 };
 
