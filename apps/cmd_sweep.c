@@ -42,7 +42,7 @@ static const struct option_usage usage = {
 		 "address;\n"
 		 "the plan is written beside the sweep, here to redis.plan:\n"
 		 "  nomora sweep -o redis.csv --server 'redis-server --port 6379 --bind {server}' \\\n"
-		 "      -- redis-benchmark -h {server} -t get -n 20000 -c 1 -q",
+		 "      -- redis-benchmark -h {server} -t get -n 5000 -c 1 -q",
 	.rows = sweep_plan_rows,
 	.operands_minimum = 0,
 	.operands_maximum = 1,
