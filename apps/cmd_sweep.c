@@ -142,7 +142,7 @@ static int write_plan(const struct sweep_plan *plan, const char *path, struct er
 		      stream);
 		sweep_plan_print(plan, stream);
 	}
-	if (!stream || fclose(stream) != 0)
+	if (!stream || fclose(stream) != 0 || !text)
 		code = error_set(err, ENOMEM, "out of memory");
 	else if (old && strcmp(old, text) != 0 && !plan->force)
 		code = error_set(err, EEXIST,

@@ -24,7 +24,7 @@ static char *text_of(struct json_reader *reader, const json_t *object, const cha
 	char *copy = text ? strdup(text) : NULL;
 
 	if (text && !copy)
-		json_fail(reader, "", key, "out of memory");
+		json_no_memory(reader);
 	else if (text && (!name_is_valid(text, NAME_BYTES) || text[0] == '-' || text[0] == '.' || strpbrk(text, "/'")))
 		json_fail(reader, "", key,
 			  "bad name '%s'; expected one without blanks, quotes, '/', or a first '-' or '.'", text);
@@ -37,7 +37,7 @@ static void read_machine(struct json_reader *reader, const json_t *object, struc
 	struct machine *items = array_grow(machines->items, machines->count, &machines->capacity, sizeof *items), *new;
 
 	if (!items) {
-		json_fail(reader, "", NULL, "out of memory");
+		json_no_memory(reader);
 		return;
 	}
 	machines->items = items;

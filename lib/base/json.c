@@ -205,6 +205,13 @@ void json_fail(struct json_reader *reader, const char *where, const char *key, c
 	va_end(list);
 }
 
+void json_no_memory(struct json_reader *reader)
+{
+	if (!reader->failed)
+		error_set(reader->err, ENOMEM, "%s: out of memory", reader->file);
+	reader->failed = true;
+}
+
 static const char *kind_of(const json_t *value)
 {
 	switch (json_typeof(value)) {

@@ -25,7 +25,7 @@ static char *copy_text(struct json_reader *reader, const char *text)
 	char *copy = strdup(text ? text : "");
 
 	if (!copy)
-		json_fail(reader, "", "", "out of memory");
+		json_no_memory(reader);
 	return copy;
 }
 
@@ -53,7 +53,7 @@ static double *read_numbers(struct json_reader *reader, const json_t *array, con
 	}
 	values = malloc((count ? count : 1) * sizeof *values);
 	if (!values) {
-		json_fail(reader, where, "", "out of memory");
+		json_no_memory(reader);
 		return NULL;
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -182,7 +182,7 @@ static void read_covariance(struct json_reader *reader, const json_t *model, str
 	}
 	curve->covariance = malloc((n ? n * n : 1) * sizeof *curve->covariance);
 	if (!curve->covariance) {
-		json_fail(reader, "model", "covariance", "out of memory");
+		json_no_memory(reader);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -213,7 +213,7 @@ static void read_model(struct json_reader *reader, const json_t *root, struct cu
 	curve->coefficients = calloc(curve->coefficient_count, sizeof *curve->coefficients);
 	if (!curve->coefficients) {
 		curve->coefficient_count = 0;
-		json_fail(reader, "model", "coefficients", "out of memory");
+		json_no_memory(reader);
 		return;
 	}
 	for (size_t i = 0; i < curve->coefficient_count && !reader->failed; i++) {
@@ -291,7 +291,7 @@ static void read_levels(struct json_reader *reader, const json_t *root, struct c
 		return;
 	curve->levels = calloc(count, sizeof *curve->levels);
 	if (!curve->levels) {
-		json_fail(reader, "", "levels", "out of memory");
+		json_no_memory(reader);
 		return;
 	}
 	curve->level_count = count;

@@ -45,7 +45,7 @@ static bool find_strategy(const char *text, enum dataflow_grouping *grouping)
 
 static bool out_of_memory(struct json_reader *reader)
 {
-	json_fail(reader, "", "plan", "out of memory");
+	json_no_memory(reader);
 	return false;
 }
 

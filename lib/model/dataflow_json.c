@@ -26,9 +26,9 @@ static const char *const file_keys[] = {"schema", "topology", "MBps", "seed", "s
 			 *const component_keys[] = {"name", "tasks", "MBps", "MB", "cpu_s_per_MB", NULL},
 			 *const edge_keys[] = {"from", "to", "grouping", "skew", "selectivity", NULL};
 
-static bool out_of_memory(struct json_reader *reader, const char *where)
+static bool out_of_memory(struct json_reader *reader)
 {
-	json_fail(reader, where, "", "out of memory");
+	json_no_memory(reader);
 	return false;
 }
 
@@ -132,7 +132,7 @@ static bool read_component(struct json_reader *reader, const json_t *object, con
 	component->first_task = job->task_count;
 	component->name = strdup(name);
 	if (!component->name)
-		return out_of_memory(reader, where);
+		return out_of_memory(reader);
 	job->task_count += component->task_count;
 	job->component_count++;
 	return true;
@@ -150,7 +150,7 @@ static bool read_components(struct json_reader *reader, const json_t *object, co
 		return false;
 	job->components = calloc(json_array_size(list) + 1, sizeof *job->components);
 	if (!job->components)
-		return out_of_memory(reader, where);
+		return out_of_memory(reader);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		snprintf(place, sizeof place, "%.48s.components[%zu]", where, i);
 		if (!read_component(reader, json_array_get(list, i), place, job))
@@ -237,7 +237,7 @@ static bool read_edges(struct json_reader *reader, const json_t *object, const c
 
 	job->edges = calloc(json_array_size(list) + 1, sizeof *job->edges);
 	if (!job->edges || !receives)
-		out_of_memory(reader, where);
+		out_of_memory(reader);
 	for (size_t i = 0; i < json_array_size(list) && !reader->failed; i++) {
 		snprintf(place, sizeof place, "%.48s.edges[%zu]", where, i);
 		read_edge(reader, json_array_get(list, i), place, job);
@@ -264,7 +264,7 @@ static bool read_placement(struct json_reader *reader, const json_t *object, con
 
 	job->hosts = malloc((job->task_count + 1) * sizeof *job->hosts);
 	if (!job->hosts)
-		return out_of_memory(reader, where);
+		return out_of_memory(reader);
 	for (uint32_t t = 0; t < job->task_count; t++)
 		job->hosts[t] = DATAFLOW_NOWHERE;
 	if (!placement)
@@ -316,7 +316,7 @@ static bool read_job(struct json_reader *reader, const json_t *object, const cha
 	job->name = strdup(name);
 	job->curve = curve ? strdup(curve) : NULL;
 	if (!job->name || (curve && !job->curve))
-		return out_of_memory(reader, where);
+		return out_of_memory(reader);
 	return read_components(reader, object, where, job) && read_edges(reader, object, where, job) &&
 	       read_placement(reader, object, where, job, dataflow->topology);
 }
@@ -326,7 +326,7 @@ static void check_slots(struct json_reader *reader, const struct dataflow *dataf
 	uint32_t *used = calloc(dataflow->topology->node_count + 1, sizeof *used);
 
 	if (!used)
-		out_of_memory(reader, "jobs");
+		out_of_memory(reader);
 	for (uint32_t j = 0; j < dataflow->job_count && !reader->failed; j++)
 		for (uint32_t t = 0; t < dataflow->jobs[j].task_count; t++) {
 			uint32_t host = dataflow->jobs[j].hosts[t];
@@ -352,7 +352,7 @@ static void read_jobs(struct json_reader *reader, const json_t *root, struct dat
 		return;
 	dataflow->jobs = calloc(json_array_size(list), sizeof *dataflow->jobs);
 	if (!dataflow->jobs) {
-		out_of_memory(reader, "jobs");
+		out_of_memory(reader);
 		return;
 	}
 	for (size_t i = 0; i < json_array_size(list) && !reader->failed; i++) {
@@ -385,7 +385,7 @@ static struct dataflow *dataflow_from_json(const char *file, const json_t *root,
 		dataflow->slots = calloc(dataflow->topology->node_count, sizeof *dataflow->slots);
 		dataflow->cpu = calloc(dataflow->topology->node_count, sizeof *dataflow->cpu);
 		if (!dataflow->slots || !dataflow->cpu)
-			out_of_memory(&reader, "hosts");
+			out_of_memory(&reader);
 	}
 	if (!reader.failed)
 		read_hosts(&reader, root, dataflow, text);

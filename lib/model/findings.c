@@ -102,7 +102,7 @@ static void read_findings(struct json_reader *reader, const json_t *root, const 
 		if (finding)
 			read_finding(reader, json_array_get(list, i), where, finding);
 		else
-			json_fail(reader, where, "", "out of memory");
+			json_no_memory(reader);
 	}
 }
 

@@ -35,7 +35,7 @@ static void add(struct edges *edges, uint32_t a, uint32_t b, double weight)
 	}
 	items = array_grow(edges->items, edges->count, &edges->capacity, sizeof *items);
 	if (!items) {
-		json_fail(edges->reader, "", "graph", "out of memory");
+		json_no_memory(edges->reader);
 		return;
 	}
 	edges->items = items;
@@ -247,7 +247,7 @@ struct job_graph *job_graph_read(struct json_reader *reader, const json_t *value
 		if (graph)
 			graph->form = name ? json_string(name) : form_of(&edges);
 		if (!graph || !graph->form)
-			json_fail(reader, "", "graph", "out of memory");
+			json_no_memory(reader);
 	}
 	free(edges.items);
 	if (!reader->failed)

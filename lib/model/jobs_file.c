@@ -32,7 +32,7 @@ static char *copy_name(struct json_reader *reader, const char *where, const char
 	if (text && !name_is_printable(text, ""))
 		json_fail(reader, where, key, "expected a name without control characters");
 	if (text && !copy)
-		json_fail(reader, "", "", "out of memory");
+		json_no_memory(reader);
 	return copy;
 }
 
@@ -91,7 +91,7 @@ static void read_tasks(struct json_reader *reader, const json_t *object, struct 
 		return;
 	job->tasks = calloc((size_t)count, sizeof *job->tasks);
 	if (!job->tasks) {
-		json_fail(reader, "", "tasks", "out of memory");
+		json_no_memory(reader);
 		return;
 	}
 	job->task_count = (uint32_t)count;
@@ -162,7 +162,7 @@ static int read_job(struct json_reader *reader, const json_t *object, struct job
 	if (!json_is_object(object))
 		json_fail(reader, "", NULL, "expected one JSON object a line");
 	if (!names)
-		json_fail(reader, "", NULL, "out of memory");
+		json_no_memory(reader);
 	if (!reader->failed) {
 		json_need_known(reader, object, "", job_keys);
 		job->id = copy_name(reader, "", "id", json_need_string(reader, object, "", "id"));

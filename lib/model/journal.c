@@ -211,7 +211,7 @@ static void read_definition(struct journal_reader *reader, struct journal_event 
 	reader->definition = definition ? json_dumps(definition, JSON_COMPACT) : NULL;
 	event->definition = reader->definition;
 	if (definition && !reader->definition)
-		json_fail(&reader->json, "", key, "out of memory");
+		json_no_memory(&reader->json);
 }
 
 static void read_curve(struct journal_reader *reader, struct journal_event *event)
@@ -251,7 +251,7 @@ static void read_pairs(struct journal_reader *reader, struct journal_event *even
 	}
 	larger = array_reserve(reader->pairs, json_array_size(to) + 1, &reader->pair_capacity, sizeof *larger);
 	if (!larger) {
-		json_fail(json, "", "", "out of memory");
+		json_no_memory(json);
 		return;
 	}
 	reader->pairs = larger;

@@ -168,7 +168,7 @@ static void read_tasks(struct json_reader *reader, const json_t *root, struct pl
 		return;
 	placement->tasks = calloc(json_array_size(tasks) + 1, sizeof *placement->tasks);
 	if (!placement->tasks) {
-		json_fail(reader, "", "tasks", "out of memory");
+		json_no_memory(reader);
 		return;
 	}
 	for (size_t i = 0; i < json_array_size(tasks) && !reader->failed; i++) {

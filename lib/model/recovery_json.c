@@ -43,7 +43,7 @@ static bool note_line(struct reading *reading, long **lines, size_t *size, size_
 	long *larger = array_grow(*lines, index, size, sizeof *larger);
 
 	if (!larger) {
-		json_fail(&reading->json, "", "", "out of memory");
+		json_no_memory(&reading->json);
 		return false;
 	}
 	*lines = larger;
@@ -79,7 +79,7 @@ static void added(struct reading *reading, int64_t code, const char *where, cons
 	if (code == -EEXIST)
 		json_fail(&reading->json, where, "name", "duplicate %s '%s'", what, name);
 	else if (code < 0)
-		json_fail(&reading->json, where, "", "out of memory");
+		json_no_memory(&reading->json);
 }
 
 static void read_server(struct reading *reading, const json_t *object, const char *where)
@@ -134,7 +134,7 @@ static void read_backups(struct reading *reading, const json_t *object, const ch
 				json_fail(&reading->json, where, "backups", "duplicate server '%s'", name);
 		}
 		if (!reading->json.failed && recovery_add_backup(reading->scenario, task, (uint32_t)server) < 0)
-			json_fail(&reading->json, where, "backups", "out of memory");
+			json_no_memory(&reading->json);
 	}
 }
 
@@ -314,7 +314,7 @@ static void check_flows_once(struct reading *reading)
 	uint32_t *order = malloc((s->flow_count + 1u) * sizeof *order);
 
 	if (!order) {
-		json_fail(&reading->json, "", "", "out of memory");
+		json_no_memory(&reading->json);
 		return;
 	}
 	for (uint32_t f = 0; f < s->flow_count; f++)
@@ -349,7 +349,7 @@ static void check_servers(struct reading *reading)
 	bool survivor = false;
 
 	if (!cpu)
-		json_fail(&reading->json, "", "", "out of memory");
+		json_no_memory(&reading->json);
 	for (uint32_t t = 0; t < s->task_count && cpu; t++)
 		cpu[s->tasks[t].server] += s->tasks[t].cpu;
 	for (uint32_t f = 0; f < s->flow_count && cpu; f++) {
@@ -428,7 +428,7 @@ struct recovery_scenario *recovery_parse(const char *name, const char *text, siz
 
 	reading.text = copy;
 	if (root && (!copy || !reading.scenario))
-		json_fail(&reading.json, "", "", "out of memory");
+		json_no_memory(&reading.json);
 	else if (root)
 		read_root(&reading, root);
 	if (!root || reading.json.failed) {

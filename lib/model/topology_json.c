@@ -140,7 +140,7 @@ static void check_hosts(struct topology_reader *reader)
 	bool *linked = calloc(topology->node_count + 1, sizeof *linked);
 
 	if (!linked) {
-		json_fail(&reader->json, "", "hosts", "out of memory");
+		json_no_memory(&reader->json);
 		return;
 	}
 	for (uint32_t l = 0; l < topology->link_count; l++)

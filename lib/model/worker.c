@@ -70,7 +70,7 @@ static void read_edge(struct json_reader *reader, const json_t *object, size_t i
 		return;
 	edge->targets = calloc(count, sizeof *edge->targets);
 	if (!edge->targets) {
-		json_fail(reader, where, "targets", "out of memory");
+		json_no_memory(reader);
 		return;
 	}
 	edge->target_count = (uint32_t)count;
@@ -107,7 +107,7 @@ static void read_plan(struct json_reader *reader, const json_t *root, struct wor
 		return;
 	plan->edges = calloc(json_array_size(edges), sizeof *plan->edges);
 	if (!plan->edges)
-		json_fail(reader, "", "edges", "out of memory");
+		json_no_memory(reader);
 	for (size_t e = 0; e < json_array_size(edges) && !reader->failed; e++) {
 		plan->edge_count = (uint32_t)e + 1;
 		read_edge(reader, json_array_get(edges, e), e, &plan->edges[e]);

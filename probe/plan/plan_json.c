@@ -106,7 +106,7 @@ static void read_places(struct json_reader *reader, struct mesh_plan *plan, stru
 			return;
 		if (host < 0) {
 			if (plan_take_place(&groups->items[number], PLAN_NONE, (uint32_t)i))
-				json_fail(reader, where, "places", "out of memory");
+				json_no_memory(reader);
 			continue;
 		}
 		if (placed[host] ||
@@ -116,7 +116,7 @@ static void read_places(struct json_reader *reader, struct mesh_plan *plan, stru
 				  "once",
 				  plan->hosts[host].name);
 		else if (plan_take_place(&groups->items[number], (uint32_t)host, (uint32_t)i))
-			json_fail(reader, where, "places", "out of memory");
+			json_no_memory(reader);
 		placed[host] = true;
 	}
 }
@@ -140,7 +140,7 @@ static void read_all_places(struct json_reader *reader, struct mesh_plan *plan, 
 	bool *placed = calloc(plan->host_count + 1, sizeof *placed);
 
 	if (!placed)
-		json_fail(reader, what, NULL, "out of memory");
+		json_no_memory(reader);
 	for (size_t i = 0; placed && i < groups->count && !reader->failed; i++)
 		read_places(reader, plan, groups, i, json_need_array(reader, json_array_get(list, i), what, "places"),
 			    placed, what);
@@ -211,7 +211,7 @@ static void read_sessions(struct json_reader *reader, struct mesh_plan *plan, co
 			json_fail(reader, "sessions", NULL,
 				  "item %zu: expected two active hosts of different racks, in ascending order", i);
 		else if (plan_add_session(plan, session))
-			json_fail(reader, "sessions", NULL, "out of memory");
+			json_no_memory(reader);
 	}
 }
 

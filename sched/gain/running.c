@@ -172,7 +172,8 @@ static struct jobs *make_jobs(const struct choice *choice)
 			made = line && json_dumpf(line, stream, JSON_COMPACT) == 0 && fputc('\n', stream) == '\n';
 		json_decref(line);
 	}
-	if (stream && (fclose(stream) != 0 || !made))
+	/* without memory, fclose() may return 0 and the text be NULL */
+	if (stream && (fclose(stream) != 0 || !text))
 		made = false;
 	lines = made ? file_lines_from_memory("running jobs", text, bytes) : NULL;
 	if (!lines)

@@ -49,6 +49,7 @@ COMMANDS = {
     "solve": ["solve", "small.dimacs", "--verify", "--flow", "--json"],
     "solve, simplex": ["solve", "small.dimacs", "--algorithm", "simplex"],
     "sweep --dry-run": ["sweep", "small.plan", "--dry-run", "--json"],
+    "sweep of a command": ["sweep", "-o", "out.csv", "--dry-run", "--server", "redis-server --bind {server}", "--", "redis-benchmark", "-h", "{server}"],
     "simulate": ["simulate", "--machines", "16", "--hours", "0.01", "--curves", CURVES, "--policy", "nomora", "-o", "simulated"],
     "tracegen": ["tracegen", "--machines", "8", "--hours", "0.01", "trace"],
     "tracegen --like": ["tracegen", "--like", DATA + "/fuzz/batch_csv_1", "trace"],

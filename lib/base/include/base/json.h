@@ -112,5 +112,7 @@ json_t *json_message(const char *text);
 /* Records an error at where.key, unless the reader already has an error. */
 void json_fail(struct json_reader *reader, const char *where, const char *key, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+/* Records ENOMEM, "out of memory", unless the reader already has an error. */
+void json_no_memory(struct json_reader *reader);
 
 #endif
