@@ -18,6 +18,7 @@ struct world {
 	double every; /* > 0: an open loop with this period */
 	double where; /* of the capture: 0 at the client, 1 at the server */
 	bool parallel, no_handshake, twice, one_way, six, tagged;
+	bool halves;   /* a message of the server is two segments, of which the second has PSH */
 	int tickets;   /* further messages of the server after each response */
 	uint32_t snap; /* bytes captured; 0 = all */
 	uint32_t start;
@@ -172,9 +173,15 @@ static void server_answers(struct run *run, double at, int c)
 {
 	const struct world *world = &run->world;
 
-	for (int i = 0; i <= world->tickets; i++)
-		record(run, at, c, true, PSH | ACK, 1 + (uint32_t)(run->served[c]++ * RESPONSE_BYTES),
-		       1 + (uint32_t)(run->arrived[c] * REQUEST_BYTES), RESPONSE_BYTES);
+	for (int i = 0; i <= world->tickets; i++) {
+		uint32_t sequence = 1 + (uint32_t)(run->served[c]++ * RESPONSE_BYTES),
+			 acknowledged = 1 + (uint32_t)(run->arrived[c] * REQUEST_BYTES),
+			 first = world->halves ? RESPONSE_BYTES / 2 : 0;
+
+		if (first)
+			record(run, at, c, true, ACK, sequence, acknowledged, first);
+		record(run, at, c, true, PSH | ACK, sequence + first, acknowledged, RESPONSE_BYTES - first);
+	}
 	later(run, at + world->latency, c, AT_CLIENT, 0);
 }
 
@@ -351,13 +358,18 @@ Test(turns, a_saturated_server_hides_latency)
 
 Test(turns, pipelining)
 {
-	const struct world world = {
-		.connections = 1, .depth = 4, .turns = 40, .think = 2, .service = 10, .latency = 60};
+	struct world world = {.connections = 1, .depth = 4, .turns = 40, .think = 2, .service = 10, .latency = 60};
 
 	read_world(world);
 	cr_expect_eq(turns.connections[0].outstanding, 4);
 	cr_expect(turns.connections[0].by_messages);
 	cr_expect_eq(turns.loop, TURNS_CLOSED);
+	forget();
+	agree(world);
+	world.halves = true;
+	read_world(world);
+	cr_expect_eq(turns.turn_count, 41, "%zu turns", turns.turn_count);
+	cr_expect(turns.connections[0].by_messages);
 	forget();
 	agree(world);
 }
@@ -469,6 +481,31 @@ Test(turns, refused)
 }
 
 /* Each packet twice, as on two interfaces; and one retransmission. */
+Test(turns, a_retransmission_is_counted_and_changes_nothing)
+{
+	size_t last = 24, turn_count;
+
+	simulate(one);
+	for (size_t at = 24; at < length;) {
+		uint32_t size;
+
+		memcpy(&size, bytes + at + 8, 4);
+		if (size > 14 + 40)
+			last = at;
+		at += 16 + size;
+	}
+	cr_assert_eq(turns_read_memory("test", bytes, length, 0, &turns, &err), 0);
+	turn_count = turns.turn_count;
+	turns_free(&turns);
+	put(bytes + last,
+	    length - last > 16 + 14 + 40 + RESPONSE_BYTES ? 16 + 14 + 40 + RESPONSE_BYTES : length - last);
+	cr_assert_eq(turns_read_memory("test", bytes, length, 0, &turns, &err), 0);
+	cr_expect_eq(turns.repeated, 1);
+	cr_expect_eq(turns.turn_count, turn_count);
+	cr_expect_eq(turns.unanswered, 0);
+	turns_free(&turns);
+}
+
 Test(turns, repeated_segments)
 {
 	size_t one_copy;
