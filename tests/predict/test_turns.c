@@ -506,6 +506,31 @@ Test(turns, a_retransmission_is_counted_and_changes_nothing)
 	turns_free(&turns);
 }
 
+Test(turns, a_segment_that_was_not_captured_is_counted)
+{
+	struct world world = one;
+	int data = 0;
+
+	world.halves = true;
+	simulate(world);
+	for (size_t at = 24; at < length;) {
+		uint32_t size;
+
+		memcpy(&size, bytes + at + 8, 4);
+		if (size == 14 + 40 + RESPONSE_BYTES / 2 && ++data == 5) { /* the first half of the third response */
+			length -= 16 + size;
+			memmove(bytes + at, bytes + at + 16 + size, length - at);
+			break;
+		}
+		at += 16 + size;
+	}
+	cr_assert_eq(data, 5);
+	cr_assert_eq(turns_read_memory("test", bytes, length, 0, &turns, &err), 0);
+	cr_expect_eq(turns.missing, 1);
+	cr_expect_eq(turns.turn_count, 21, "%zu turns", turns.turn_count);
+	turns_free(&turns);
+}
+
 Test(turns, repeated_segments)
 {
 	size_t one_copy;
