@@ -51,6 +51,7 @@ struct dp_port {
 	uint64_t kernel_missed, xdp_missed_before;
 	struct packet_port *packet;              /* NULL: not af_packet */
 	struct xdp_port *xdp;                    /* NULL: not af_xdp */
+	struct nic_port *nic;                    /* NULL: the driver has no interrupt for changes of the link */
 	uint64_t interface_rx, interface_tx;     /* the interface's counters at the start */
 	struct ns compared_at;                   /* time of the last comparison with these counters */
 	uint64_t interface_rx_before, rx_before; /* since the start, at that time: of the interface, of the port */
@@ -123,13 +124,18 @@ static int set_queues(struct dp_port *port, const struct dp_port_options *option
 	return 0;
 }
 
-static int setup_queues(const struct dp_port *port, const struct dp_port_options *options, uint16_t rx, uint16_t tx)
+static int setup_queues(const struct dp_port *port, const struct dp_port_options *options,
+			const struct rte_eth_dev_info *info, uint16_t rx, uint16_t tx)
 {
 	unsigned int node = (unsigned int)rte_eth_dev_socket_id(port->id);
+	struct rte_eth_rxconf receive = info->default_rxconf;
 	int status = 0;
 
+	if (port->queues > 1)
+		receive.rx_drop_en = 1; /* a full queue must not stop the others */
 	for (uint16_t queue = 0; !status && queue < port->queues; queue++) {
-		status = rte_eth_rx_queue_setup(port->id, queue, rx, node, NULL, (struct rte_mempool *)options->pool);
+		status = rte_eth_rx_queue_setup(port->id, queue, rx, node, &receive,
+						(struct rte_mempool *)options->pool);
 		if (!status)
 			status = rte_eth_tx_queue_setup(port->id, queue, tx, node, NULL);
 	}
@@ -160,13 +166,14 @@ static int configure_device(struct dp_port *port, const struct dp_port_options *
 		status = set_queues(port, options, &info, &configuration, err);
 	if (status)
 		return status;
+	configuration.intr_conf.lsc = (*info.dev_flags & RTE_ETH_DEV_INTR_LSC) != 0;
 	dp_sockets_look(&before);
 	status = rte_eth_dev_configure(port->id, port->queues, port->queues, &configuration);
 	port->configured = true;
 	if (!status)
 		status = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx, &tx);
 	if (!status)
-		status = setup_queues(port, options, rx, tx);
+		status = setup_queues(port, options, &info, rx, tx);
 	dp_eal_log_quiet_libraries();
 	if (status)
 		return error_set(err, -status, "%s: cannot set up its queues: %s (%s)", port->name, strerror(-status),
@@ -175,7 +182,9 @@ static int configure_device(struct dp_port *port, const struct dp_port_options *
 		port->socket_fd = dp_sockets_new(&before);
 	if (options->promiscuous)
 		rte_eth_promiscuous_enable(port->id); /* not supported by ring and null devices: not an error */
-	return 0;
+	if (configuration.intr_conf.lsc)
+		port->nic = nic_port_open(port->id, port->queues, err);
+	return configuration.intr_conf.lsc && !port->nic ? error_code(err, ENOMEM) : 0;
 }
 
 /* Opens a device that already exists: probed by EAL (PCI, --vdev) or made by the program (rings). */
@@ -264,8 +273,10 @@ static void release(struct dp_port *port)
 	port->socket_fd = -1;
 	packet_port_close(port->packet);
 	xdp_port_close(port->xdp);
+	nic_port_close(port->nic);
 	port->packet = NULL;
 	port->xdp = NULL;
+	port->nic = NULL;
 	if (port->configured)
 		rte_eth_dev_close(port->id);
 	if (port->plugged)
@@ -395,6 +406,8 @@ int dp_port_start(struct dp_port *port, struct error *err)
 		packet_port_install(port->packet, port->id);
 		warn_long_frames(port, port->room, "rx_errors");
 	}
+	if (port->nic)
+		nic_port_install(port->nic);
 	if (port->xdp) {
 		xdp_port_install(port->xdp, port->id);
 		warn_long_frames(port, port->room - XDP_HEADROOM, "rx_missed");
@@ -473,6 +486,8 @@ void dp_port_report(const struct dp_port *port, struct dp_port_report *report)
 		report->link_up = dp_interface_running(port->interface, port->interface_index);
 	if (port->interface[0])
 		report->link_changes = dp_interface_link_changes(port->interface_index);
+	else if (port->nic)
+		report->link_changes = nic_port_look(port->nic).link_changes;
 }
 
 static void count_packet_port(const struct dp_port *port, struct dp_port_statistics *statistics)
@@ -546,6 +561,8 @@ void dp_port_statistics(struct dp_port *port, struct dp_port_statistics *statist
 		.tx_bytes = counters.obytes,
 		.tx_errors = counters.oerrors,
 	};
+	if (port->nic)
+		statistics->tx_errors += statistics->tx_link_down = nic_port_look(port->nic).tx_link_down;
 	if (port->packet)
 		count_packet_port(port, statistics);
 	if (port->xdp)

@@ -133,6 +133,25 @@ struct xdp_port_counts xdp_port_look(struct xdp_port *port);
 void xdp_port_close(struct xdp_port *port); /* NULL is legal */
 
 /*
+ * A check before each TX burst of a NIC whose driver reports changes of the link by an interrupt. Without it, packets
+ * for a link that is down wait in the NIC's ring, and leave when the link is up again.
+ */
+
+struct nic_port;
+
+struct nic_port_counts {
+	uint64_t tx_link_down; /* packets that were dropped */
+	uint32_t link_changes;
+};
+
+/* For a configured device with this number of TX queues. Returns NULL with err set on failure. */
+struct nic_port *nic_port_open(uint16_t id, uint16_t queues, struct error *err);
+/* Puts the check before the TX burst function of a started device. */
+void nic_port_install(struct nic_port *port);
+struct nic_port_counts nic_port_look(const struct nic_port *port);
+void nic_port_close(struct nic_port *port); /* of a stopped device; NULL is legal */
+
+/*
  * Cuts a super-packet (TCP segments, or UDP datagrams, that a host joined for its NIC to cut) into the frames that the
  * NIC would send, with their checksums. Pure: no I/O.
  */

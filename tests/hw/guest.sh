@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Sourced by the tests on emulated network cards, with their arguments: BIN SOURCE PREPARED. Boots a guest with two Intel
-# 82576 that are bound to vfio-pci ($nics); each is a cable to a network namespace of this host, host1 and host2.
+# 82576 that are bound to vfio-pci ($nics); each has a cable to app0 in a network namespace of this host, hw-a and hw-b.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 prepared=${3:-}
@@ -33,7 +33,7 @@ export TMPDIR=/mnt
 bail() { fail "$@"; plan; exit 1; }
 "$here/make-initramfs" "$prepared" "$bin" "$scratch/initramfs" 2>"$scratch/err" ||
 	bail "the initramfs" "$(cat "$scratch/err")"
-mkfifo "$scratch/line.in" "$scratch/line.out"
+mkfifo "$scratch/line.in" "$scratch/line.out" "$scratch/monitor.in" "$scratch/monitor.out"
 
 # --- the guest: two CPUs, the second for the injector alone ---
 network=()
@@ -46,12 +46,14 @@ nice -n -20 timeout -k 2 240 qemu-system-x86_64 -machine q35,accel=tcg -cpu max 
 	-nodefaults -no-reboot -display none -device intel-iommu,caching-mode=on "${network[@]}" \
 	-chardev "file,id=console,path=$scratch/console" -serial chardev:console \
 	-chardev "pipe,id=line,path=$scratch/line" -serial chardev:line \
+	-chardev "pipe,id=monitor,path=$scratch/monitor" -mon chardev=monitor \
 	-kernel "$prepared"/kernel/boot/vmlinuz-* -initrd "$scratch/initramfs" \
 	-append "console=ttyS0 quiet panic=-1 no_timer_check intel_iommu=on iommu=pt hugepages=128 isolcpus=1 iomem=relaxed" \
 	>"$scratch/qemu" 2>&1 </dev/null &
 guest=$!
 at_exit kill "$guest"
-exec 3<>"$scratch/line.in" 4<>"$scratch/line.out"
+exec 3<>"$scratch/line.in" 4<>"$scratch/line.out" 5<>"$scratch/monitor.in" 6<>"$scratch/monitor.out"
+link() { echo "set_link net$1 $2" >&5; } # link PORT on|off
 alive() { kill -0 "$guest" 2>/dev/null; }
 said() { grep -q "$1" "$scratch/console" || ! alive; }
 
@@ -82,12 +84,14 @@ guest() {
 # --- the hosts at either end ---
 taps() { ip link show port1 && ip link show port2 || ! alive; }
 wait_for 20 taps && alive || bail "QEMU starts" "$(cat "$scratch/qemu")"
-for port in 1 2; do
-	ip netns add "host$port"
-	ip netns exec "host$port" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
-	ip link set "port$port" netns "host$port"
-	ip -n "host$port" addr add "10.77.0.$port/24" dev "port$port"
-	ip -n "host$port" link set "port$port" up
+port=1
+for name in a b; do
+	ip netns add "hw-$name"
+	ip netns exec "hw-$name" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+	ip link set "port$port" netns "hw-$name" name app0
+	ip -n "hw-$name" addr add "10.77.0.$port/24" dev app0
+	ip -n "hw-$name" link set app0 up
+	port=$((port + 1))
 done
 wait_for 80 said GUEST-READY && alive || bail "the guest starts" "$(cat "$scratch/qemu" "$scratch/console")"
 nics=$(sed -n 's/^NIC \([^ ]*\) 0x8086:0x10c9 vfio-pci.*/\1/p' "$scratch/console")

@@ -40,14 +40,14 @@ esac
 # --- ping --- ping_us COUNT: the lower decile of the round trips, which the machine's other load hardly affects. Fails
 # on a loss.
 ping_us() {
-	nice -n -20 ip netns exec host1 ping -n -c "$1" -i 0.02 -W 2 -w 10 10.77.0.2 >"$scratch/ping" || return 1
+	nice -n -20 ip netns exec hw-a ping -n -c "$1" -i 0.02 -W 2 -w 10 10.77.0.2 >"$scratch/ping" || return 1
 	grep -q ' 0% packet loss' "$scratch/ping" || return 1
 	sed -n 's/.*time=\([0-9.]*\) ms/\1/p' "$scratch/ping" | sort -n |
 		awk '{v[NR] = $1} END {printf "%.0f", v[int(NR / 10) + 1] * 1000}'
 }
 # Resets the counters, so that the lateness is that of this delay only.
 set_delay() { guest 10 "nomora inject-ctl /run/inj.sock set delay_us=$1 && nomora inject-ctl /run/inj.sock reset"; }
-answers() { ip netns exec host1 ping -n -c 1 -W 1 10.77.0.2; }
+answers() { ip netns exec hw-a ping -n -c 1 -W 1 10.77.0.2; }
 wait_for 20 answers && pass "host to host through the injector" ||
 	bail "host to host through the injector" "$(cat "$scratch/stats")"
 account='all(s[d]["rx_packets"] == s[d]["tx_packets"] + s[d]["held"] >= 100 for d in ("ab", "ba")) and
@@ -74,6 +74,28 @@ for delay in 500 2000; do
 	echo "# released late: $(value '"p50 %(p50)d ns, p99 %(p99)d ns" % s["ab"]["lateness_ns"]'); $(value \
 		'"%(stalls)d stalls, the longest %(stall_max_us).0f us, %(disturbed)d packets disturbed" % s')"
 done
+# --- frames of all kinds, and a link that goes down ---
+frames() { python3 "$here/../lab/frames.py" hw "$@"; }
+fresh() { guest 10 "nomora inject-ctl /run/inj.sock set delay_us=$1 && nomora inject-ctl /run/inj.sock reset >/dev/null"; }
+fresh 100
+check "the card carries every kind of frame unchanged" frames kinds padded
+down() { statistics && [ "$(value 's["ports"][1]["link_up"]')" = "$1" ]; }
+fresh 100
+link 2 off
+wait_for 10 down False && pass "the link of the second port is down" || fail "the link of the second port is down" "$answer"
+frames count a app0 3000 100 >/dev/null
+statistics
+counted=$(value '[s["ab"][k] for k in ("rx_packets", "tx_packets", "tx_errors", "tx_link_down", "held")]')
+[ "$counted" = "[3000, 3000, 3000, 3000, 0]" ] && pass "frames for it are counted as tx_link_down" ||
+	fail "frames for it are counted as tx_link_down" "$counted"
+link 2 on
+wait_for 20 down True && pass "the link is up again" || fail "the link is up again" "$answer"
+arrived=$(frames count a app0 100 100)
+[ "$arrived" = "0 100" ] && pass "those frames do not arrive late; later ones do" ||
+	fail "those frames do not arrive late; later ones do" "$arrived"
+statistics
+changes=$(value 's["ports"][1]["link_changes"]')
+[ "$changes" = 2 ] && pass "both changes of the link are counted" || fail "both changes of the link are counted" "$changes"
 if guest 20 'nomora inject-ctl /run/inj.sock stop >/dev/null; wait $injector'; then
 	pass "it stops cleanly"
 else

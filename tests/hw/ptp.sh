@@ -16,7 +16,7 @@ logSyncInterval -4
 masterOnly 1
 uds_address $scratch/ptp4l.socket
 END
-ip netns exec host1 "$ptp4l" -i port1 -2 -E -f "$scratch/ptp4l.cfg" -m -q >"$scratch/ptp4l.log" 2>&1 &
+ip netns exec hw-a "$ptp4l" -i app0 -2 -E -f "$scratch/ptp4l.cfg" -m -q >"$scratch/ptp4l.log" 2>&1 &
 at_exit kill $!
 wait_for 30 grep -q 'to MASTER' "$scratch/ptp4l.log" || bail "ptp4l is a master" "$(cat "$scratch/ptp4l.log")"
 nic=${nics%%[[:space:]]*}

@@ -82,4 +82,24 @@ for mtu in 2791 3000; do
 	*) fail "and refuses an MTU of $mtu" "$code" "$err" ;;
 	esac
 done
+# Devices whose driver reports changes of the link by an interrupt, as NICs do. Host a is at one tap; the other stays here.
+ip -n "$prefix-a" link del app0
+ports=(net_tap0 net_tap1)
+if start --delay-us 100; then
+	ip -n "$prefix-mid" link set dtap0 netns "$prefix-a" name app0
+	ip -n "$prefix-a" link set app0 up
+	arrived() { ip -n "$prefix-mid" -j -s link show dtap1 | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["stats64"]["rx"]["packets"])'; }
+	send() { python3 "$here/frames.py" "$prefix" count a app0 "$1" 100 >/dev/null; }
+	ip -n "$prefix-mid" link set dtap1 down
+	before=$(arrived)
+	send 300
+	counted "net_tap: frames for a link that is down are counted" "300 0 300 300 0"
+	ip -n "$prefix-mid" link set dtap1 up
+	send 100
+	counted "and later ones leave when it is up again" "400 100 300 300 0"
+	is "these alone arrive" 100 $(($(arrived) - before))
+	stop
+else
+	fail "net_tap starts" "$(cat "$scratch/log")"
+fi
 plan

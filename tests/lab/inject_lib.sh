@@ -19,12 +19,13 @@ for name in a b; do
 	ip -n "$prefix-mid" link set "inj-$name" up
 	address=$((address + 1))
 done
+ports=(inj-a inj-b)
 injector_pid=
 stop_injector() { [ -z "$injector_pid" ] || kill -TERM "$injector_pid" 2>/dev/null; }
 at_exit stop_injector
 ready() { "$nomora" inject-ctl "$control" stats || ! kill -0 "$injector_pid"; }
 start() {
-	ip netns exec "$prefix-mid" "$nomora" inject inj-a inj-b "$@" --nice 0 --control "$control" 2>"$scratch/log" </dev/null &
+	ip netns exec "$prefix-mid" "$nomora" inject "${ports[@]}" "$@" --nice 0 --control "$control" 2>"$scratch/log" </dev/null &
 	injector_pid=$!
 	wait_for 30 ready && kill -0 "$injector_pid" 2>/dev/null
 }

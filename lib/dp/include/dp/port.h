@@ -94,7 +94,7 @@ struct dp_port_report {
 	char driver[32];         /* "net_af_xdp", "net_ixgbe" ... */
 	char mac[18];            /* "52:54:00:00:00:01" */
 	bool link_up;            /* the link is up now; for a Linux interface: it exists, is up, and has a carrier */
-	uint32_t link_changes;   /* how often the link of a Linux interface went down or up; 0 = unknown */
+	uint32_t link_changes;   /* how often the link went down or up; 0 = never, or the driver does not report it */
 	uint32_t speed_Mbps;     /* 0 = unknown */
 	int numa_node;           /* -1 = unknown */
 	bool hardware_rx_stamps; /* the NIC can stamp every received packet */
@@ -111,9 +111,9 @@ void dp_port_report(const struct dp_port *port, struct dp_port_report *report);
  * - rx_no_mbuf: packets dropped because the pool was empty
  * - rx_errors: broken frames, and frames that are too long for the device. af_packet drops frames that are too long for
  *   the pool's buffers, which have 2048 bytes at the MTU of 1500; it never truncates them.
- * - tx_errors: packets accepted for transmission and then dropped by the device. Parts of it, for Linux interfaces
- *   only: tx_link_down, because the Linux interface was down, without a carrier or removed; tx_mtu, because they were
- *   longer than the MTU of the interface
+ * - tx_errors: packets accepted for transmission and then dropped by the device. Parts of it: tx_link_down, because the
+ *   link was down, or the Linux interface was down or removed (on Linux interfaces, and on devices whose driver reports
+ *   changes of the link by an interrupt); tx_mtu, because they were longer than the MTU of the Linux interface
  * - rx_uncounted, tx_uncounted: packets missing in the counters of one side. A Linux interface counts packets itself:
  *   rx_uncounted were received by the interface 0.2 s or more before, but not by the port, or vice versa; tx_uncounted
  *   were sent by the port, but not by the interface. Both are 0 if each packet is accounted for; packets that the host
