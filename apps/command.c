@@ -120,7 +120,7 @@ int command_exec(const char *program, char **argv)
 	fflush(NULL);
 	execv(sibling, argv);
 	error_set(&err, errno, "cannot run %s: %s%s", sibling, strerror(errno),
-		  errno != ENOENT ? ""
+		  errno != ENOENT || strcmp(program, "nomora-live") == 0 ? ""
 		  : strcmp(program, "nomora-slurm") == 0
 			  ? "; this build has no Slurm: configure it with -Dslurm=enabled"
 			  : "; this build has no DPDK: configure it with -Ddpdk=enabled");

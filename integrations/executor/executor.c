@@ -13,7 +13,6 @@ enum { PATH_BYTES = 1024 };
 
 int executor_init(struct executor *executor, struct error *err)
 {
-	client_init();
 	executor->machines = json_object();
 	executor->refused = json_object();
 	executor->answered = ns_now_monotonic();

@@ -6,34 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <curl/curl.h>
-
-#include <base/array.h>
 #include <base/file.h>
 #include <base/json.h>
 
+#include "exchange.h"
+
 enum { JOBS_BYTES_MAXIMUM = 8 << 20 };
 
-enum { CONNECT_MS = 3000, ANSWER_MS = 60000 };
-
-struct text {
-	char *bytes;
-	size_t count, capacity;
-};
-
-static size_t keep(char *data, size_t size, size_t count, void *context)
-{
-	struct text *text = context;
-	char *bytes = array_reserve(text->bytes, text->count + size * count + 1, &text->capacity, 1);
-
-	if (!bytes)
-		return 0;
-	text->bytes = bytes;
-	memcpy(bytes + text->count, data, size * count);
-	text->count += size * count;
-	bytes[text->count] = '\0';
-	return size * count;
-}
+enum { ANSWER_MS = 60000 };
 
 static const char *socket_path(const char *given)
 {
@@ -42,70 +22,36 @@ static const char *socket_path(const char *given)
 	return given ? given : of_environment && of_environment[0] ? of_environment : CLIENT_SOCKET;
 }
 
-static CURLcode perform(CURL *curl, const char *socket, const char *method, const char *path, const char *body,
-			long limit_ms, struct text *text, long *status)
-{
-	char url[2048];
-	struct curl_slist *json = body ? curl_slist_append(NULL, "Content-Type: application/json") : NULL;
-	CURLcode code;
-
-	if (body && !json)
-		return CURLE_OUT_OF_MEMORY;
-	snprintf(url, sizeof url, "http://localhost%s", path);
-	curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, socket_path(socket));
-	curl_easy_setopt(curl, CURLOPT_URL, url);
-	curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
-	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
-	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, limit_ms);
-	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep);
-	curl_easy_setopt(curl, CURLOPT_WRITEDATA, text);
-	if (body) {
-		curl_easy_setopt(curl, CURLOPT_HTTPHEADER, json);
-		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
-		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, (long)strlen(body));
-	}
-	code = curl_easy_perform(curl);
-	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, status);
-	curl_slist_free_all(json);
-	return code;
-}
-
 int client_request_within(const char *socket, const char *method, const char *path, const char *body, long limit_ms,
 			  json_t **answer, struct error *err)
 {
-	CURL *curl = curl_easy_init();
-	struct text text = {0};
-	long status = 0;
-	CURLcode code =
-		curl ? perform(curl, socket, method, path, body, limit_ms, &text, &status) : CURLE_OUT_OF_MEMORY;
+	struct exchange_answer text = {0};
+	int code = exchange(socket_path(socket), method, path, body, (struct ns){limit_ms * NS_PER_MS}, &text);
 
 	*answer = NULL;
-	if (code == CURLE_OPERATION_TIMEDOUT)
+	if (code == -ETIMEDOUT)
 		error_set(err, EIO, "%s: no answer in time", socket_path(socket));
-	else if (code == CURLE_COULDNT_CONNECT)
+	else if (code == -ENOTCONN)
 		error_set(err, ENOTCONN, "%s: no daemon answers; start it with 'nomora schedd'", socket_path(socket));
-	else if (code == CURLE_UNSUPPORTED_PROTOCOL) /* an answer that is not HTTP */
+	else if (code == -EPROTO)
 		error_set(err, EIO, "%s: the socket of another program, or of another version of nomora",
 			  socket_path(socket));
-	else if (code != CURLE_OK)
-		error_set(err, EIO, "%s: %s", socket_path(socket), curl_easy_strerror(code));
+	else if (code == -EPIPE)
+		error_set(err, EIO, "%s: the daemon ended before its answer did", socket_path(socket));
+	else if (code == -EINVAL)
+		error_set(err, EINVAL, "found '%s', expected names without blanks", path);
+	else if (code < 0)
+		error_set(err, -code, "%s: %s", socket_path(socket), strerror(-code));
 	else
-		*answer = json_read_text("the daemon's answer", 0, text.bytes ? text.bytes : "", text.count, err);
-	curl_easy_cleanup(curl);
+		*answer = json_read_text("the daemon's answer", 0, text.bytes + text.body, text.count - text.body, err);
 	free(text.bytes);
-	return *answer ? (int)status : error_code(err, EIO);
+	return *answer ? text.status : error_code(err, EIO);
 }
 
 int client_request(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
 		   struct error *err)
 {
 	return client_request_within(socket, method, path, body, ANSWER_MS, answer, err);
-}
-
-void client_init(void)
-{
-	curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
 int client_ask(const char *socket, const char *method, const char *path, const char *body, json_t **answer,

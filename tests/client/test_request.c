@@ -88,7 +88,6 @@ static void start(void)
 	serve = serve_create(&options, &err);
 	cr_assert_not_null(serve, "%s", err.text);
 	cr_assert_eq(pthread_create(&thread, NULL, run, NULL), 0);
-	client_init();
 }
 
 static void end(void)

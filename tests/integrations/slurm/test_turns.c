@@ -217,10 +217,6 @@ static void schedd_answers(const char *request, const char *text, int code)
 	answers_of_schedd[a].code = code;
 }
 
-void client_init(void)
-{
-}
-
 int client_ask(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
 	       struct error *err)
 {

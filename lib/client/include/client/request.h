@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Requests to a running nomora schedd or nomora inject over its unix socket; each request opens a connection. Any
- * thread may make requests; if several threads do, call client_init() first. `socket` is the path of schedd's unix
+ * thread may make requests. `socket` is the path of schedd's unix
  * socket; NULL: $NOMORA_SCHEDD, or CLIENT_SOCKET if that is not set.
  */
 #ifndef CLIENT_REQUEST_H
@@ -30,9 +30,6 @@ int client_request(const char *socket, const char *method, const char *path, con
  */
 int client_request_within(const char *socket, const char *method, const char *path, const char *body, long limit_ms,
 			  json_t **answer, struct error *err);
-
-/* Call it once, before several threads make requests. */
-void client_init(void);
 
 /*
  * As client_request(), but a status of 400 or above is an error with the daemon's text. Returns 0 or -errno with err
