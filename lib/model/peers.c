@@ -84,9 +84,13 @@ static int refuse_duplicate(const struct peer_line *at, const struct peers *peer
 	HASH_TABLE_EACH (at->names, hash_text(peer->name), slot)
 		if (strcmp(peers->items[hash_table_value(at->names, slot)].name, peer->name) == 0)
 			return error_at(at->err, place(at, "name"), EEXIST, "duplicate host name '%s'", peer->name);
-	HASH_TABLE_EACH (at->addresses, peer->address, slot)
-		return error_at(at->err, place(at, "address"), EEXIST, "'%s' and '%s' have the same address",
-				peers->items[hash_table_value(at->addresses, slot)].name, peer->name);
+	HASH_TABLE_EACH (at->addresses, address_hash(peer->address), slot) {
+		const struct peer *other = &peers->items[hash_table_value(at->addresses, slot)];
+
+		if (other->address == peer->address)
+			return error_at(at->err, place(at, "address"), EEXIST, "'%s' and '%s' have the same address",
+					other->name, peer->name);
+	}
 	if (!peer->has_mac)
 		return 0;
 	HASH_TABLE_EACH (at->macs, mac_key(peer), slot) {
@@ -104,7 +108,7 @@ static int note(const struct peer_line *at, const struct peer *peer, uint32_t nu
 	int code = hash_table_insert(at->names, hash_text(peer->name), number);
 
 	if (!code)
-		code = hash_table_insert(at->addresses, peer->address, number);
+		code = hash_table_insert(at->addresses, address_hash(peer->address), number);
 	if (!code && peer->has_mac)
 		code = hash_table_insert(at->macs, mac_key(peer), number);
 	return code;

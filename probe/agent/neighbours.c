@@ -10,14 +10,9 @@
 /* refresh: as Linux, which keeps a neighbour reachable for 30 s on average (base_reachable_time_ms). */
 static const struct ns first_backoff = {50 * NS_PER_MS}, longest_backoff = {NS_PER_S}, refresh = {30 * NS_PER_S};
 
-static uint64_t key_of(ip_address address)
-{
-	return hash_mix((uint64_t)address) ^ (uint64_t)(address >> 64);
-}
-
 static struct neighbour *find(const struct neighbours *neighbours, ip_address address)
 {
-	HASH_TABLE_EACH (&neighbours->by_address, key_of(address), at) {
+	HASH_TABLE_EACH (&neighbours->by_address, address_hash(address), at) {
 		struct neighbour *neighbour = &neighbours->items[hash_table_value(&neighbours->by_address, at)];
 
 		if (neighbour->address == address)
@@ -75,7 +70,7 @@ int64_t neighbours_add(struct neighbours *neighbours, ip_address address, const 
 			return -ENOMEM;
 		}
 		*neighbour = (struct neighbour){.address = address, .use = use, .backoff = first_backoff};
-		hash_table_insert(&neighbours->by_address, key_of(address), place);
+		hash_table_insert(&neighbours->by_address, address_hash(address), place);
 	}
 	neighbour->users++;
 	if (mac) {
@@ -91,7 +86,7 @@ void neighbours_drop(struct neighbours *neighbours, size_t index)
 
 	if (--neighbour->users)
 		return;
-	HASH_TABLE_EACH (&neighbours->by_address, key_of(neighbour->address), at) {
+	HASH_TABLE_EACH (&neighbours->by_address, address_hash(neighbour->address), at) {
 		if (hash_table_value(&neighbours->by_address, at) != index)
 			continue;
 		hash_table_remove(&neighbours->by_address, at);

@@ -6,15 +6,10 @@
 
 #include "agent_priv.h"
 
-static uint64_t key_of(ip_address address)
-{
-	return hash_mix((uint64_t)address) ^ (uint64_t)(address >> 64);
-}
-
 /* Returns the slot of the address in by_address, or HASH_TABLE_NONE. */
 static uint32_t place_of(const struct prober *prober, ip_address address)
 {
-	HASH_TABLE_EACH (&prober->by_address, key_of(address), at)
+	HASH_TABLE_EACH (&prober->by_address, address_hash(address), at)
 		if (prober->by_id[hash_table_value(&prober->by_address, at)]->address == address)
 			return at;
 	return HASH_TABLE_NONE;
@@ -29,7 +24,7 @@ struct prober_target *prober_find(const struct prober *prober, ip_address addres
 
 struct prober_target *prober_likely(const struct prober *prober, ip_address address)
 {
-	uint32_t id = hash_table_find(&prober->by_address, key_of(address));
+	uint32_t id = hash_table_find(&prober->by_address, address_hash(address));
 
 	return id == HASH_TABLE_NONE ? NULL : prober->by_id[id];
 }
@@ -49,7 +44,7 @@ void prober_index_add(struct prober *prober, struct prober_target *target)
 {
 	target->id = (uint32_t)prober->target_count;
 	prober->by_id[target->id] = target;
-	hash_table_insert(&prober->by_address, key_of(target->address), target->id);
+	hash_table_insert(&prober->by_address, address_hash(target->address), target->id);
 }
 
 /* The target with the highest identifier gets the identifier of the removed target, so that there are no gaps. */

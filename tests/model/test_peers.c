@@ -36,6 +36,19 @@ Test(peers, reads_all_forms_of_a_line)
 	peers_free(&peers);
 }
 
+/* Hosts of two subnets often have the same last 64 bits. */
+Test(peers, addresses_that_differ_in_their_first_bits)
+{
+	struct error err = {0};
+	struct peers peers;
+
+	cr_assert_eq(parse("h1 fd00::2\nh2 fd01::2\nh3 fd00:0:0:1::2\n", &peers, &err), 0, "%s", err.text);
+	cr_assert_eq(peers.count, 3);
+	peers_free(&peers);
+	cr_assert_neq(parse("h1 fd00::2\nh2 fd01::2\nh3 fd00::2\n", &peers, &err), 0);
+	cr_assert_str_eq(err.text, "peers:3: address: 'h1' and 'h3' have the same address");
+}
+
 struct bad_file {
 	char text[96], expected[48];
 };

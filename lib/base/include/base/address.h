@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <base/hash.h>
+
 enum { ADDRESS_MAC_BYTES = 6, ADDRESS_TEXT_BYTES = 46, ADDRESS_MAC_TEXT_BYTES = 18 };
 
 /*
@@ -23,6 +25,12 @@ static inline bool address_is_ipv4(ip_address address)
 static inline int address_bits(ip_address address)
 {
 	return address_is_ipv4(address) ? 32 : 128;
+}
+
+/* A key for base/hash_table.h: different addresses may have the same. */
+static inline uint64_t address_hash(ip_address address)
+{
+	return hash_mix((uint64_t)address) ^ (uint64_t)(address >> 64);
 }
 
 /* Returns true if both addresses are of the same family and their first `bits` bits are equal. */
