@@ -8,7 +8,8 @@
 /*
  * The commands of nomora, in the order of its help: GROUP(title) begins a group of them, COMMAND(name, function,
  * summary) runs in nomora itself, PROGRAM(name, program, summary) in another program, because it needs
- * libraries that make a program start slowly (DPDK, libcurl, libnats, libmicrohttpd) or are not on every host (Slurm). The command's own help and its man page begin with the same summary.
+ * libraries that make a program start slowly (DPDK, libcurl, libnats, libmicrohttpd) or are not on every host (Slurm).
+ * The command's own help and its man page begin with the same summary.
  */
 #define NOMORA_COMMANDS(GROUP, COMMAND, PROGRAM)                                                                       \
 	GROUP("Start here")                                                                                            \
@@ -46,7 +47,7 @@
 	COMMAND("explain", command_explain, "show where a task of a running schedd could run, and why it waits")       \
 	PROGRAM("slurm-agent", "nomora-slurm", "place and move Slurm's jobs as a running schedd decides")              \
 	PROGRAM("slurm-hostfile", "nomora-slurm", "print the machine of each task of a placed Slurm job")              \
-	PROGRAM("k8s-agent", "nomora-live", "report the nodes and pods of Kubernetes to a running schedd")         \
+	PROGRAM("k8s-agent", "nomora-live", "report the nodes and pods of Kubernetes to a running schedd")             \
 	COMMAND("local-agent", command_local_agent,                                                                    \
 		"run the commands of a running schedd's jobs as processes, here or over ssh")                          \
 	GROUP("Research")                                                                                              \
@@ -69,12 +70,13 @@ NOMORA_COMMANDS(COMMAND_GROUP, COMMAND_DECLARATION, COMMAND_NOT_HERE)
 
 /* subcommands of nomora's commands */
 command_main command_lab_up, command_lab_down, command_lab_status, command_lab_exec, command_lab_link,
-	command_lab_inventory, command_ptp_port, command_mesh_top, command_mesh_plan,
-	command_mesh_drain, command_mesh_history, command_dataflow_worker;
+	command_lab_inventory, command_ptp_port, command_mesh_top, command_mesh_plan, command_mesh_drain,
+	command_mesh_history, command_dataflow_worker;
 
 /* commands of other programs: nomora-injector, nomora-live, nomora-probe, nomora-schedd, nomora-slurm */
 command_main command_inject;
-command_main command_k8s_agent, command_mesh_serve, command_mesh_publish, command_mesh_collect;
+command_main command_k8s_agent, command_mesh_serve, command_mesh_publish, command_mesh_collect, command_mesh_join,
+	command_mesh_leave, command_mesh_members;
 command_main command_probe, command_reflect, command_mesh_agent;
 command_main command_schedd_export;
 command_main command_slurm_agent, command_slurm_hostfile;

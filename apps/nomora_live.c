@@ -7,6 +7,9 @@ static const struct command commands[] = {
 	{"serve", "serve a live matrix as web pages and metrics", command_mesh_serve, NULL},
 	{"publish", "publish the rows of a live matrix over NATS", command_mesh_publish, NULL},
 	{"collect", "collect rows from NATS into a live matrix", command_mesh_collect, NULL},
+	{"join", "make this host a member of a mesh", command_mesh_join, NULL},
+	{"leave", "end a host's membership", command_mesh_leave, NULL},
+	{"members", "keep the list of a mesh's members", command_mesh_members, NULL},
 	{NULL, NULL, NULL, NULL},
 };
 

@@ -51,18 +51,6 @@ static const char collect_teach[] =
 	"\n"
 	"  nomora mesh collect /dev/shm/all --server nats://bus:4222 --peers peers.txt --history mesh.db\n";
 
-/* Checks that the required options are given. Returns 0 or -EINVAL with err set. */
-static int check_bus(const struct mesh_bus_options *bus, struct error *err)
-{
-	if (!bus->url)
-		return error_set(err, EINVAL, "missing option --server: expected nats://HOST:PORT or tls://HOST:PORT");
-	if (!mesh_prefix_is_valid(bus->prefix))
-		return error_set(err, EINVAL,
-				 "--subject: '%s': expected words of letters, digits, '-' and '_' with dots between",
-				 bus->prefix);
-	return 0;
-}
-
 static int publish(void *context, const struct option_operands *operands, struct error *err)
 {
 	struct publish_settings *settings = context;
@@ -70,7 +58,7 @@ static int publish(void *context, const struct option_operands *operands, struct
 	int code;
 
 	settings->publish.live_path = operands->items[0];
-	if (check_bus(&settings->publish.bus, err))
+	if (mesh_bus_check(&settings->publish.bus, err))
 		return COMMAND_USAGE;
 	stop_catch_signals();
 	code = mesh_publish(&settings->publish, stop_flag(), &rows, err);
@@ -91,7 +79,7 @@ static int collect(void *context, const struct option_operands *operands, struct
 	settings->collect.live_path = operands->items[0];
 	settings->collect.size = (struct latency_live_size){(uint32_t)settings->hosts, (uint32_t)settings->racks,
 							    (uint64_t)settings->pairs};
-	if (check_bus(&settings->collect.bus, err))
+	if (mesh_bus_check(&settings->collect.bus, err))
 		return COMMAND_USAGE;
 	stop_catch_signals();
 	code = mesh_collect(&settings->collect, stop_flag(), &counts, err);

@@ -6,6 +6,7 @@
 
 #include <base/log.h>
 #include <model/peers.h>
+#include <probe/nats/membership.h>
 
 enum {
 	LOOK_MS = 100, /* interval of checks of the stop flag */
@@ -161,6 +162,8 @@ static int take_status(struct collector *collector, const natsMsg *raw, struct e
 	if (code)
 		return code;
 	found = why ? -1 : latency_matrix_find_host(collector->live, host);
+	if (!why && found < 0 && status == LATENCY_HOST_ACTIVE) /* as every host is at first */
+		return 0;
 	if (!why && found < 0) {
 		why = MESH_REFUSAL_HOST;
 		error_set(&reason, EINVAL, "no row with this host was received yet");
@@ -190,10 +193,12 @@ static int step(struct collector *collector, struct error *err)
 		natsStatus status = natsSubscription_NextMsg(&raw, collector->subscription, wait_ms);
 
 		if (status == NATS_OK) {
+			const char *subject = natsMsg_GetSubject(raw);
+
 			code = 0;
-			if (mesh_status_is(natsMsg_GetSubject(raw)))
+			if (mesh_status_is(subject))
 				code = take_status(collector, raw, err);
-			else
+			else if (!mesh_membership_is(subject)) /* for hosts and their keeper */
 				take_message(collector, raw);
 			natsMsg_Destroy(raw);
 			if (code)

@@ -166,3 +166,14 @@ int mesh_link_check(const struct mesh_link *link, struct error *err)
 	return error_set(err, ECONNREFUSED, "the NATS server refused the connection: %s",
 			 text && *text ? text : "no reason given");
 }
+
+int mesh_bus_check(const struct mesh_bus_options *bus, struct error *err)
+{
+	if (!bus->url)
+		return error_set(err, EINVAL, "missing option --server: expected nats://HOST:PORT or tls://HOST:PORT");
+	if (!mesh_prefix_is_valid(bus->prefix))
+		return error_set(err, EINVAL,
+				 "--subject: '%s': expected words of letters, digits, '-' and '_' with dots between",
+				 bus->prefix);
+	return 0;
+}

@@ -10,6 +10,8 @@
 #include <base/json.h>
 #include <base/name.h>
 
+#include "message_priv.h"
+
 static const char schema[] = "nomora.mesh_row/1";
 /* Limits as in the CSV form of the matrix: round trips up to one hour, counts that a double can represent. */
 static const double longest_us = 3.6e9;
@@ -83,6 +85,30 @@ static bool unescape(const char *text, const char *end, char name[LATENCY_NAME_B
 	if (!name_is_valid(name, LATENCY_NAME_BYTES))
 		return false;
 	return (size_t)(escape(name, again) - again) == bytes && memcmp(again, text, bytes) == 0;
+}
+
+bool mesh_subject_ends(const char *subject, const char *word)
+{
+	size_t length = strlen(subject), bytes = strlen(word);
+
+	return length > bytes && strcmp(subject + length - bytes, word) == 0;
+}
+
+void mesh_subject_of_host(const char *prefix, const char *host, const char *word, char subject[MESH_SUBJECT_BYTES])
+{
+	size_t length = strlen(prefix);
+
+	memcpy(subject, prefix, length);
+	subject[length] = '.';
+	strcpy(escape(host, subject + length + 1), word);
+}
+
+bool mesh_host_of_subject(const char *prefix, const char *subject, const char *word, char host[LATENCY_NAME_BYTES])
+{
+	size_t length = strlen(prefix);
+
+	return mesh_subject_ends(subject, word) && strncmp(subject, prefix, length) == 0 && subject[length] == '.' &&
+	       unescape(subject + length + 1, subject + strlen(subject) - strlen(word), host);
 }
 
 static json_t *hop_json(ip_address hop)
@@ -277,21 +303,16 @@ static const char status_schema[] = "nomora.mesh_status/1", status_word[] = ".%s
 
 bool mesh_status_is(const char *subject)
 {
-	size_t length = strlen(subject), word = strlen(status_word);
-
-	return length > word && strcmp(subject + length - word, status_word) == 0;
+	return mesh_subject_ends(subject, status_word);
 }
 
 char *mesh_status_encode(const char *host, enum latency_host_status status, const char *prefix,
 			 char subject[MESH_SUBJECT_BYTES])
 {
-	size_t length = strlen(prefix);
 	json_t *root;
 	char *text;
 
-	memcpy(subject, prefix, length);
-	subject[length] = '.';
-	strcpy(escape(host, subject + length + 1), status_word);
+	mesh_subject_of_host(prefix, host, status_word, subject);
 	root = json_pack("{s:s, s:s}", "schema", status_schema, "status", latency_host_status_names[status]);
 	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	json_decref(root);
@@ -303,13 +324,11 @@ enum mesh_refusal mesh_status_decode(const char *prefix, const char *subject, co
 {
 	struct error scratch = {0};
 	struct json_reader reader = {.file = "status", .err = err ? err : &scratch};
-	size_t length = strlen(prefix);
 	const char *text;
 	json_t *root;
 	int found = 0;
 
-	if (!mesh_status_is(subject) || strncmp(subject, prefix, length) != 0 || subject[length] != '.' ||
-	    !unescape(subject + length + 1, subject + strlen(subject) - strlen(status_word), host)) {
+	if (!mesh_host_of_subject(prefix, subject, status_word, host)) {
 		error_set(err, EINVAL, "expected the subject %s.HOST%s", prefix, status_word);
 		return MESH_REFUSAL_SUBJECT;
 	}

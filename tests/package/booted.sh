@@ -46,23 +46,23 @@ for link in h1:h2 a1:a2 b1:b2; do
 	ip link set "${link%:*}" up
 	ip link set "${link#*:}" up
 done
-cat >/etc/nomora/peers.txt <<'EOF'
-h1 10.9.0.1
-h2 10.9.0.2
-EOF
+printf 'h1 10.9.0.1\nh2 10.9.0.2\n' >/etc/nomora/peers.txt # for the plan
 cat >/etc/nomora/cluster.json <<'EOF'
 {"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "r1", "slots": 2}, {"name": "h2", "rack": "r1", "slots": 2}]}
 EOF
-echo 'OPTIONS="--address 10.9.0.1/24 --peers /etc/nomora/peers.txt"' >/etc/nomora/mesh-h1.env
+echo 'OPTIONS="--address 10.9.0.1/24 --peers /var/lib/nomora-mesh/peers.txt"' >/etc/nomora/mesh-h1.env
 echo 'OPTIONS="--address 10.9.0.2/24"' >/etc/nomora/reflect-h2.env
 printf 'PORT_A=a2\nPORT_B=b2\nOPTIONS="--delay-us 20"\n' >/etc/nomora/inject-line.env
 echo 'OPTIONS="--cluster /etc/nomora/cluster.json --latency /run/nomora-mesh/live --admin-group adm --no-executor"' >/etc/nomora/schedd.env
 echo 'OPTIONS="--server nats://127.0.0.1:4222"' >/etc/nomora/mesh-publish.env
+echo 'OPTIONS="--server nats://127.0.0.1:4222 --address 10.9.0.1 --name h1"' >/etc/nomora/mesh-join.env
+echo 'OPTIONS="--server nats://127.0.0.1:4222"' >/etc/nomora/mesh-members.env
 printf 'PEERS=/etc/nomora/peers.txt\nOPTIONS="--cluster /etc/nomora/cluster.json --output /var/lib/nomora/lists"\n' >/etc/nomora/mesh-plan.env
 systemctl start nats-server
-units="nomora-schedd nomora-mesh-agent@h1 nomora-reflect@h2 nomora-inject@line nomora-mesh-serve nomora-mesh-publish"
+units="nomora-schedd nomora-mesh-agent@h1 nomora-reflect@h2 nomora-inject@line nomora-mesh-serve nomora-mesh-publish nomora-mesh-join nomora-mesh-members"
 check "all units are enabled and started" systemctl enable --now $units
 for unit in $units; do check "$unit runs" runs "$unit"; done
+check "a second host joins" systemd-run --quiet --unit second nomora mesh join /run/second.txt --server nats://127.0.0.1:4222 --address 10.9.0.2 --name h2
 check "the mesh has a measured pair" within 30 sh -c 'curl -fsS http://127.0.0.1:8862/metrics | grep -q h2'
 check "its page answers" within 10 curl -fsS http://127.0.0.1:8862/
 check "the plan is made" systemctl start nomora-mesh-plan
@@ -75,7 +75,7 @@ check "but drains no machine" sh -c '! runuser -u alice -- nomora drain h1'
 check "a member of the admin group does" runuser -u olga -- nomora drain h1
 check "another user does not read the state" sh -c '! runuser -u alice -- cat /var/lib/private/nomora-schedd/schedd.state'
 check "nor writes to the mesh" sh -c 'test -s /run/nomora-mesh/live && ! runuser -u alice -- sh -c ": >>/run/nomora-mesh/live"'
-for unit in nomora-schedd nomora-mesh-serve nomora-mesh-publish nomora-mesh-plan nomora-mesh-collect; do
+for unit in nomora-schedd nomora-mesh-serve nomora-mesh-publish nomora-mesh-plan nomora-mesh-collect nomora-mesh-join nomora-mesh-members; do
 	check "exposure of $unit" exposure "$unit" 2.0
 done
 for unit in nomora-inject@line nomora-reflect@h2 nomora-mesh-agent@h1; do
@@ -92,6 +92,8 @@ for unit in $units; do
 done
 check "the mesh is measured again, though its file has the format of another version" within 30 sh -c 'curl -fsS http://127.0.0.1:8862/metrics | grep -q h2'
 check "the job is still there" within 20 sh -c 'nomora jobs | grep -q web'
+check "the second host leaves" sh -c 'systemctl stop second && nomora mesh leave --server nats://127.0.0.1:4222 --address 10.9.0.2 --name h2'
+check "and is no peer then" within 30 sh -c '! grep -q h2 /var/lib/nomora-mesh/peers.txt'
 check "removal stops all" sh -c 'dpkg --remove nomora && ! pgrep -a nomora'
 check "options are kept" test -s /etc/nomora/schedd.env
 check "purge" dpkg --purge nomora

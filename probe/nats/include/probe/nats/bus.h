@@ -34,6 +34,9 @@ struct mesh_bus_options {
 			      "CA certificates that verify the server's certificate (PEM); implies TLS"),              \
 		OPTION_STRING(type, member.prefix, "subject", 0, "PREFIX", "subjects are PREFIX.SRC.DST")
 
+/* Checks that the server is given and the prefix valid, as options. Returns 0 or -EINVAL with err set. */
+int mesh_bus_check(const struct mesh_bus_options *bus, struct error *err);
+
 struct mesh_publish_options {
 	struct mesh_bus_options bus;
 	const char *live_path;
