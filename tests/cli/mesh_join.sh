@@ -32,10 +32,10 @@ join() {
 }
 leave() { "$nomora" mesh leave --server "nats://127.0.0.1:$port" --name "$1" --address "$2"; }
 hard_end() { kill -9 "$1"; wait "$1" 2>/dev/null; }
-# has FILE LINE...: exactly these hosts
-has() { [ -s "$1" ] && [ "$(grep -v '^#' "$1" | sort)" = "$(printf '%s\n' "${@:2}" | sort)" ]; }
+# lists FILE LINE...: exactly these hosts
+lists() { [ -s "$1" ] && [ "$(grep -v '^#' "$1" | sort)" = "$(printf '%s\n' "${@:2}" | sort)" ]; }
 told() { tail -n 5 "$scratch"/*.err "$scratch"/*.peers "$members" "$scratch/server.log" 2>&1; }
-becomes() { if wait_for 60 has "${@:2}"; then pass "$1"; else fail "$1" "$(told)"; fi; }
+becomes() { if wait_for 60 lists "${@:2}"; then pass "$1"; else fail "$1" "$(told)"; fi; }
 
 wait_for 60 start_server && pass "a NATS server" || { fail "a NATS server" "$(cat "$scratch/server.log")"; plan; exit; }
 one="h1 10.9.0.1 - r1" two="h2 10.9.0.2 - r2" three="h.3 fd00::3 -"
@@ -64,7 +64,7 @@ join h4 10.9.0.2
 wait_for 60 grep -q "h4 has the address of h2" "$scratch/members.err" && pass "two hosts cannot have one address" ||
 	fail "two hosts cannot have one address" "$(told)"
 hard_end "${host[h4]}"
-has "$members" "h1 10.9.0.11 - r1" "$two" "$three" && pass "and the list stays as it is" || fail "and the list stays as it is" "$(told)"
+lists "$members" "h1 10.9.0.11 - r1" "$two" "$three" && pass "and the list stays as it is" || fail "and the list stays as it is" "$(told)"
 
 hard_end "${host[h2]}"
 check "a host leaves" leave h2 10.9.0.2
@@ -83,7 +83,7 @@ printf 'h2 10.9.0.2\nh1 10.9.0.11\n' >"$scratch/lists/h2.peers"
 keep --lists "$scratch/lists"
 becomes "with --lists, a host gets its own list" "$scratch/h2.peers" "h2 10.9.0.2" "h1 10.9.0.11"
 printf 'h1 10.9.0.11\n' >"$scratch/lists/h2.peers"
-wait_for 60 grep -q 'lacks this host' "$scratch/h2.err" && has "$scratch/h2.peers" "h2 10.9.0.2" "h1 10.9.0.11" &&
+wait_for 60 grep -q 'lacks this host' "$scratch/h2.err" && lists "$scratch/h2.peers" "h2 10.9.0.2" "h1 10.9.0.11" &&
 	pass "a list without the host is refused" || fail "a list without the host is refused" "$(told)"
 for name in h1 h2 h.3; do hard_end "${host[$name]}"; done
 for one in h1=10.9.0.11 h2=10.9.0.2 h.3=fd00::3; do leave "${one%=*}" "${one#*=}"; done
