@@ -58,6 +58,7 @@ static char *write_request(const char *method, const char *path, const char *bod
 int exchange_read(struct exchange_answer *answer, bool ended)
 {
 	const char *end, *length;
+	char digits[4];
 
 	if (answer->status == 0) {
 		size_t known = sizeof protocol - 1;
@@ -67,8 +68,9 @@ int exchange_read(struct exchange_answer *answer, bool ended)
 		end = strstr(answer->bytes, head_end);
 		if (!end)
 			return 0;
-		if (sscanf(answer->bytes, "HTTP/1.%*1[01] %3d", &answer->status) != 1 || answer->status < 100)
+		if (sscanf(answer->bytes, "HTTP/1.%*1[01]%*1[ ]%3[0-9]", digits) != 1 || atoi(digits) < 100)
 			return -EPROTO;
+		answer->status = atoi(digits);
 		answer->body = (size_t)(end - answer->bytes) + sizeof head_end - 1;
 		length = strcasestr(answer->bytes, length_name);
 		answer->end = length && length < end ? strtoul(length + sizeof length_name - 1, NULL, 10) : SIZE_MAX;
