@@ -77,18 +77,25 @@ check() {
 run() {
 	code=0
 	"$@" >"$scratch/out" 2>"$scratch/err" </dev/null || code=$?
-	out=$(cat "$scratch/out")
-	err=$(cat "$scratch/err")
+	out=$(<"$scratch/out")
+	err=$(<"$scratch/err")
+}
+
+# has TEXT PATTERN: a line of the text matches the extended regular expression. Without grep: a process costs 5 ms.
+has() {
+	local - IFS=$'\n' line
+	set -f
+	for line in $1; do [[ ! $line =~ $2 ]] || return 0; done
+	return 1
 }
 
 # refuses NAME CODE PATTERN COMMAND...: the command exits with CODE and prints one line (two for usage errors) on stderr
 # that matches PATTERN.
 refuses() {
-	local name=$1 wanted=$2 pattern=$3 lines
+	local name=$1 wanted=$2 pattern=$3
 	shift 3
 	run "$@"
-	lines=$(printf '%s' "$err" | grep -c '')
-	if [ "$code" -eq "$wanted" ] && printf '%s\n' "$err" | grep -qE -- "$pattern" && [ "$lines" -le 2 ]; then
+	if [ "$code" -eq "$wanted" ] && has "$err" "$pattern" && [[ $err != *$'\n'*$'\n'* ]]; then
 		pass "$name"
 	else
 		fail "$name" "$*" "exit $code, wanted $wanted; wanted a line like: $pattern" "$err"
@@ -96,16 +103,22 @@ refuses() {
 }
 
 # swept: the last run() was a complete sweep; exit code 3 means that a busy machine disturbed some of its runs.
-swept() { [ "$code" -eq 0 ] || { [ "$code" -eq 3 ] && ! printf '%s' "$out" | grep -q 'left out'; }; }
+swept() { [ "$code" -eq 0 ] || { [ "$code" -eq 3 ] && ! has "$out" 'left out'; }; }
 
 # wait_for SECONDS COMMAND...: waits until the command succeeds; false after SECONDS.
 wait_for() {
-	local deadline=$((SECONDS + $1))
+	local deadline=$((SECONDS + $1)) late=0 never
 	shift
+	exec {never}<> <(:)
 	until "$@" >/dev/null 2>&1; do
-		[ "$SECONDS" -lt "$deadline" ] || return 1
-		read -rt 0.02 <> <(:) || :
+		if [ "$SECONDS" -ge "$deadline" ]; then
+			late=1
+			break
+		fi
+		read -rt 0.05 -u "$never" || :
 	done
+	exec {never}>&-
+	return $late
 }
 
 # near WANTED_US "MEDIAN MIN" "MEDIAN MIN": the second round trip is longer than the first by WANTED, within 15 % + 30
