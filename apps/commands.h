@@ -71,7 +71,8 @@ NOMORA_COMMANDS(COMMAND_GROUP, COMMAND_DECLARATION, COMMAND_NOT_HERE)
 /* subcommands of nomora's commands */
 command_main command_lab_up, command_lab_down, command_lab_status, command_lab_exec, command_lab_link,
 	command_lab_inventory, command_ptp_port, command_mesh_top, command_mesh_plan, command_mesh_drain,
-	command_mesh_history, command_dataflow_worker;
+	command_mesh_history, command_dataflow_plan, command_dataflow_simulate, command_dataflow_apply,
+	command_dataflow_run, command_dataflow_openflow, command_dataflow_worker;
 
 /* commands of other programs: nomora-injector, nomora-live, nomora-probe, nomora-schedd, nomora-slurm */
 command_main command_inject;

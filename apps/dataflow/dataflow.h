@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts of nomora dataflow. */
+/* What the subcommands of nomora dataflow share. */
 #ifndef APPS_DATAFLOW_H
 #define APPS_DATAFLOW_H
 
-#include <errno.h>
-
 #include <lab/dataflow/settings.h>
+#include <sched/dataflow/plan.h>
 
-#include "../command.h"
+#include "../commands.h"
 
-/* Simulates the jobs, placed by the engine that the settings name, and prints the result. Returns an exit code. */
-int dataflow_run_simulation(const struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err);
-
-/* Sets the plan's routes, runs its flows and prints predicted and measured rates. Returns 0 or -errno with err set. */
-int dataflow_apply(const struct dataflow_settings *settings, struct dataflow_plan *plan, struct error *err);
+/* The work of a subcommand on the loaded scenario. Returns as a command_body does. */
+typedef int dataflow_body(struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err);
 
 /*
- * nomora dataflow run: runs the plan with real processes; prints a line each second and, at the end, the rates of the
- * sinks. Returns 0 or -errno with err set.
+ * Parses the command line, of which the operand after the usage's operands_minimum is the file with the jobs; loads the
+ * scenario, of the network of `lab` if this is not NULL, and the latencies; runs the body. Returns the exit code.
  */
-int dataflow_run(const struct dataflow_settings *settings, struct dataflow *dataflow, struct dataflow_plan *plan,
-		 struct error *err);
-/*
- * Sets the plan's routes in OpenFlow switches, and keeps them there until a signal. Returns 0 or -errno with err set.
- */
-int dataflow_set_openflow(const struct dataflow_settings *settings, struct dataflow_plan *plan, struct error *err);
+int dataflow_command(const struct option_usage *usage, const char *lab, dataflow_body *body, int argc, char **argv);
+
+/* Places the jobs. Returns NULL with err set on failure. */
+struct dataflow_plan *dataflow_make_plan(const struct dataflow_settings *settings, struct dataflow *dataflow,
+					 const char *engine, int64_t random_runs, struct error *err);
+
+/* The name of the engine that the settings select. */
+const char *dataflow_engine(const struct dataflow_settings *settings);
+
+/* Prints the plan as text or JSON. */
+int dataflow_print_plan(const struct dataflow_settings *settings, const struct dataflow_plan *plan,
+			const struct dataflow_advice *advice, double bound_MBps);
 
 /* Returns the exit code for an error of the libraries: COMMAND_NEGATIVE if there is no placement. */
-static inline int dataflow_fail(const struct error *err)
-{
-	return err->code == ENOSPC || err->code == EHOSTUNREACH ? COMMAND_NEGATIVE : COMMAND_FAILED;
-}
+int dataflow_fail(const struct error *err);
 
 #endif

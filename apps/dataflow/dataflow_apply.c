@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --apply: runs the plan on a routed lab and prints a table of predicted and measured rates. */
+/* nomora dataflow apply: runs the flows of the plan on a routed lab and prints predicted and measured rates. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,10 +7,9 @@
 #include <base/json.h>
 #include <lab/dataflow/apply.h>
 
-#include "../command.h"
 #include "dataflow.h"
 
-int dataflow_apply(const struct dataflow_settings *settings, struct dataflow_plan *plan, struct error *err)
+static int apply(const struct dataflow_settings *settings, struct dataflow_plan *plan, struct error *err)
 {
 	struct apply_result result = {0};
 	struct lab *lab = malloc(sizeof *lab);
@@ -25,4 +24,26 @@ int dataflow_apply(const struct dataflow_settings *settings, struct dataflow_pla
 	apply_result_clear(&result);
 	free(lab);
 	return code;
+}
+
+static int body(struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err)
+{
+	struct dataflow_plan *plan = dataflow_make_plan(settings, dataflow, dataflow_engine(settings), 0, err);
+	int code = plan ? apply(settings, plan, err) : dataflow_fail(err);
+
+	dataflow_plan_destroy(plan);
+	return code;
+}
+
+int command_dataflow_apply(int argc, char **argv)
+{
+	static const struct option_usage usage = {
+		.command = "nomora dataflow apply",
+		.operands = "[FILE]",
+		.summary = "Set the routes of a plan in a routed lab, and run every flow at its predicted rate.",
+		.rows = dataflow_apply_rows,
+		.operands_maximum = 1,
+	};
+
+	return dataflow_command(&usage, "lab0", body, argc, argv);
 }

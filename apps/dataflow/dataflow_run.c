@@ -10,7 +10,6 @@
 #include <lab/dataflow/apply.h>
 #include <lab/dataflow/run.h>
 
-#include "../command.h"
 #include "dataflow.h"
 
 static int run(const struct lab *lab, struct dataflow *dataflow, struct dataflow_plan *plan,
@@ -34,8 +33,8 @@ static int run(const struct lab *lab, struct dataflow *dataflow, struct dataflow
 	return code;
 }
 
-int dataflow_run(const struct dataflow_settings *settings, struct dataflow *dataflow, struct dataflow_plan *plan,
-		 struct error *err)
+static int run_on_lab(const struct dataflow_settings *settings, struct dataflow *dataflow, struct dataflow_plan *plan,
+		      struct error *err)
 {
 	struct simulate_fault faults[OPTION_LIST_MAXIMUM];
 	char program[PATH_MAX];
@@ -49,8 +48,7 @@ int dataflow_run(const struct dataflow_settings *settings, struct dataflow *data
 				      .slurm_folder = settings->slurm,
 				      .keep_routes = settings->keep_routes,
 				      .ports = settings->routes == DATAFLOW_PORTS,
-				      .improve_routes =
-					      engine_seeks_rates(engine_find(engine_name((size_t)settings->engine))),
+				      .improve_routes = engine_seeks_rates(engine_find(dataflow_engine(settings))),
 				      .seed = (uint64_t)settings->seed,
 				      .faults = faults,
 				      .fault_count = (uint32_t)settings->faults.count,
@@ -68,4 +66,28 @@ int dataflow_run(const struct dataflow_settings *settings, struct dataflow *data
 	run_history_clear(&history);
 	free(lab);
 	return code;
+}
+
+static int body(struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err)
+{
+	struct dataflow_plan *plan = dataflow_make_plan(settings, dataflow, dataflow_engine(settings), 0, err);
+	int code = plan && run_on_lab(settings, dataflow, plan, err) == 0 ? COMMAND_OK : dataflow_fail(err);
+
+	dataflow_plan_destroy(plan);
+	return code;
+}
+
+int command_dataflow_run(int argc, char **argv)
+{
+	static const struct option_usage usage = {
+		.command = "nomora dataflow run",
+		.operands = "[FILE]",
+		.summary = "Run dataflow jobs on a routed lab: set routes, start a process for each task, and route "
+			   "around "
+			   "links that fail.",
+		.rows = dataflow_run_rows,
+		.operands_maximum = 1,
+	};
+
+	return dataflow_command(&usage, "lab0", body, argc, argv);
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --simulate: simulates the dataflow jobs. */
+/* nomora dataflow simulate: simulates the jobs, and prints when each begins and ends. */
 #include <math.h>
 
 #include <sched/dataflow/simulate.h>
 
-#include "../command.h"
 #include "dataflow.h"
 
-int dataflow_run_simulation(const struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err)
+static int simulate(struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err)
 {
 	struct simulate_fault faults[OPTION_LIST_MAXIMUM];
-	struct dataflow_simulate_options options = {.engine = engine_find(engine_name((size_t)settings->engine)),
+	struct dataflow_simulate_options options = {.engine = engine_find(dataflow_engine(settings)),
 						    .engine_options = dataflow_engine_options(settings),
 						    .paths = dataflow_paths_options(settings),
 						    .faults = faults,
@@ -26,10 +25,22 @@ int dataflow_run_simulation(const struct dataflow_settings *settings, struct dat
 		return dataflow_fail(err);
 	code = COMMAND_OK;
 	if (settings->json)
-		code = command_print_json(
-			simulate_result_to_json(dataflow, &result, engine_name((size_t)settings->engine)));
+		code = command_print_json(simulate_result_to_json(dataflow, &result, dataflow_engine(settings)));
 	else
 		simulate_result_print(dataflow, &result, stdout);
 	simulate_result_clear(&result);
 	return code;
+}
+
+int command_dataflow_simulate(int argc, char **argv)
+{
+	static const struct option_usage usage = {
+		.command = "nomora dataflow simulate",
+		.operands = "[FILE]",
+		.summary = "Let dataflow jobs arrive, send their data and end, in virtual time.",
+		.rows = dataflow_simulate_rows,
+		.operands_maximum = 1,
+	};
+
+	return dataflow_command(&usage, NULL, simulate, argc, argv);
 }

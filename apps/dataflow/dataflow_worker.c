@@ -14,7 +14,7 @@ static const struct option_row rows[] = {OPTION_END};
 static const struct option_usage usage = {
 	.command = "nomora dataflow worker",
 	.operands = "PLAN",
-	.summary = "Runs one task of a dataflow job: takes tuples in over TCP and sends tuples on.",
+	.summary = "Run one task of a dataflow job: receive tuples over TCP and send tuples on.",
 	.teach = "PLAN is a file (nomora.worker/1), - is stdin. Prints a line of JSON (nomora.worker-report/1) each "
 		 "second and at the end.\n"
 		 "SIGTERM ends a source; the tasks downstream end when they have passed on all that they received.\n"

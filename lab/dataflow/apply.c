@@ -156,12 +156,13 @@ void apply_result_clear(struct apply_result *result)
 int apply_read_lab(const char *name, struct lab *lab, struct error *err)
 {
 	if (geteuid() != 0)
-		return error_set(err, EPERM, "--apply enters network namespaces and needs root: run it with sudo");
+		return error_set(err, EPERM,
+				 "a lab consists of network namespaces, which need root: run this with sudo");
 	if (lab_read(name, lab, err) != 0)
 		return error_code(err, EIO);
 	if (lab->switch_count == 0)
 		return error_set(err, EINVAL,
-				 "lab '%s' has bridges; --apply needs a routed one: nomora lab up --fabric "
+				 "lab '%s' has bridges; expected a routed one: nomora lab up --fabric "
 				 "NETWORK --link-MBps R",
 				 name);
 	return lab_check_links(lab, err);

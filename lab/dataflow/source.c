@@ -5,35 +5,7 @@
 #include <stdlib.h>
 
 #include <lab/dataflow/apply.h>
-#include <plot/chart.h>
 #include <sched/dataflow/generate.h>
-
-int dataflow_check_sources(const struct dataflow_settings *settings, int operands, struct error *err)
-{
-	int sources = operands + (settings->generate != NULL) + (settings->flink != NULL) + (settings->swim != NULL) +
-		      (settings->coflows != NULL);
-
-	if (sources != 1)
-		return error_set(err, EINVAL, "expected one of FILE, --generate, --flink, --swim and --coflows");
-	if (settings->apply + settings->simulate + settings->compare + settings->run > 1)
-		return error_set(err, EINVAL, "--apply, --simulate, --compare and run are mutually exclusive");
-	if (settings->latency_file && settings->simulate)
-		return error_set(err, EINVAL, "--latency cannot be combined with --simulate");
-	if (settings->openflow_keep && (!settings->openflow || settings->apply || settings->run))
-		return error_set(err, EINVAL,
-				 "--openflow-keep needs --openflow and cannot be combined with --apply or run");
-	if ((settings->throughput || settings->slurm) && !settings->run)
-		return error_set(err, EINVAL, "--throughput and --slurm need 'nomora dataflow run'");
-	if (settings->throughput && chart_check_name(settings->throughput, err) != 0)
-		return -EINVAL;
-	if (settings->faults.count > 0 && !settings->simulate && !settings->run)
-		return error_set(err, EINVAL, "--fail needs --simulate or 'nomora dataflow run'");
-	if (settings->routes == DATAFLOW_PORTS && !settings->run)
-		return error_set(err, EINVAL, "--routes ports needs 'nomora dataflow run'");
-	if (settings->routes == DATAFLOW_PORTS && settings->faults.count > 0)
-		return error_set(err, EINVAL, "--routes ports cannot move a flow to another route: leave out --fail");
-	return 0;
-}
 
 struct dataflow_latency *dataflow_open_latency(const struct dataflow_settings *settings,
 					       const struct dataflow *dataflow, struct error *err)
@@ -56,24 +28,24 @@ static int add_jobs(const struct dataflow_settings *settings, struct dataflow *d
 						     .pin = settings->pin};
 	struct dataflow_recipe recipe;
 
-	if (settings->flink)
-		return dataflow_read_flink(dataflow, settings->flink, err);
-	if (settings->swim)
-		return dataflow_read_swim(dataflow, settings->swim, &trace, err);
-	if (settings->coflows)
-		return dataflow_read_coflows(dataflow, settings->coflows, &trace, err);
+	if (settings->from == DATAFLOW_FLINK)
+		return dataflow_read_flink(dataflow, settings->file, err);
+	if (settings->from == DATAFLOW_SWIM)
+		return dataflow_read_swim(dataflow, settings->file, &trace, err);
+	if (settings->from == DATAFLOW_COFLOWS)
+		return dataflow_read_coflows(dataflow, settings->file, &trace, err);
 	if (dataflow_recipe_parse(settings->generate, &recipe, err) < 0)
 		return -EINVAL;
 	return dataflow_generate(dataflow, &recipe) < 0 ? error_set(err, ENOMEM, "out of memory") : 0;
 }
 
-/* Returns the topology of the scenario: that of the lab (--apply or run), or the one of --topology. */
+/* Returns the topology of the scenario: that of the lab, or the one of --topology. */
 static struct topology *make_topology(const struct dataflow_settings *settings, struct error *err)
 {
 	struct topology *topology = NULL;
 	struct lab *lab;
 
-	if (!settings->apply && !settings->run) {
+	if (!settings->lab) {
 		topology =
 			topology_from_argument(settings->topology, settings->link_MBps, (uint64_t)settings->seed, err);
 		if (!topology)
@@ -89,13 +61,13 @@ static struct topology *make_topology(const struct dataflow_settings *settings, 
 	return topology;
 }
 
-struct dataflow *dataflow_load(const struct dataflow_settings *settings, const char *path, struct error *err)
+struct dataflow *dataflow_load(const struct dataflow_settings *settings, struct error *err)
 {
 	struct topology *topology;
 	struct dataflow *dataflow;
 
-	if (path)
-		return dataflow_read(path, err);
+	if (settings->file && settings->from == DATAFLOW_SCENARIO)
+		return dataflow_read(settings->file, err);
 	topology = make_topology(settings, err);
 	if (!topology)
 		return NULL;

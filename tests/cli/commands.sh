@@ -70,7 +70,7 @@ done <<-END
 	fit --quiet --expr b*x --start b=1|
 	solve|
 	recover|
-	dataflow|
+	dataflow plan|
 	rtt|
 	mesh show|
 	mesh merge|

@@ -13,12 +13,12 @@ cat >"$scenario" <<'TEXT'
    "edges": [{"from": "words", "to": "sum", "grouping": "key", "skew": 1}]}]}
 TEXT
 
-run "$nomora" dataflow "$scenario"
+run "$nomora" dataflow plan "$scenario"
 check "places and explains" grep -qE '^count: [0-9.]+ MB/s, random [0-9.]+' <<<"$out"
 check "a running job stays" grep -qE '^running: [0-9.]+ MB/s \(was running\)' <<<"$out"
 check "names what limits a source" grep -qE 'words\.0 sends [0-9.]+ MB/s, limited by .+' <<<"$out"
 
-run "$nomora" dataflow --json "$scenario"
+run "$nomora" dataflow plan --json "$scenario"
 check "JSON: placement, slots, routes that join their hosts, no link over its capacity" python3 - "$out" <<'PYTHON'
 import collections, json, sys
 plan = json.loads(sys.argv[1])
@@ -54,11 +54,11 @@ for job in plan["jobs"]:
             assert abs(used[source["limited_by"]] - 100) < 1e-6, (source, used)
 PYTHON
 
-run "$nomora" dataflow --random-runs 0 --plot "$scratch/load.svg" "$scenario"
+run "$nomora" dataflow plan --random-runs 0 --plot "$scratch/load.svg" "$scenario"
 check "draws the load of the links" grep -q '>core3<' "$scratch/load.svg"
-run "$nomora" dataflow --random-runs 0 --generate storm,jobs=2 -t jellyfish:10,5,12 --plot "$scratch/load.png"
+run "$nomora" dataflow plan --random-runs 0 --generate storm,jobs=2 -t jellyfish:10,5,12 --plot "$scratch/load.png"
 check "draws switches on a circle" test "$(head -c 4 "$scratch/load.png" | tail -c 3)" = PNG
-refuses "a picture that cannot be made" 1 'x.gif' "$nomora" dataflow --random-runs 0 --plot x.gif "$scenario"
+refuses "a picture of an unknown kind" 2 'x.gif' "$nomora" dataflow plan --random-runs 0 --plot x.gif "$scenario"
 cat >"$scratch/far.json" <<'TEXT'
 {"schema": "nomora.dataflow/1", "topology": "leafspine:2,1,4", "MBps": 100, "slots": 1, "hosts": [{"name": "h0", "slots": 2}, {"name": "h2", "slots": 2}],
  "jobs": [
@@ -69,82 +69,82 @@ TEXT
 awk 'BEGIN { print "# nomora.latency/2\nsrc,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at,state,paths,paths_covered,disturbed,error_us"
 	for (a = 0; a < 4; a++) for (b = 0; b < 4; b++) if (a != b) { rtt = a + b == 3 ? 30 : 900
 		printf "h%d,h%d,%d,%d,%d,0,1000,1795188663.250,measured,0,1,0,0.05\n", a, b, rtt, rtt, rtt } }' >"$scratch/mesh.csv"
-run "$nomora" dataflow --json --random-runs 0 --latency "$scratch/mesh.csv" --curves "$source_root/curves" "$scratch/far.json"
+run "$nomora" dataflow plan --json --random-runs 0 --latency "$scratch/mesh.csv" --curves "$source_root/curves" "$scratch/far.json"
 check "measured latency: the only near host, in another rack" jq -e '.jobs[1] | .placement["k.0"] == "h3" and .performance > 0.9' <<<"$out"
 check "a job without a curve does not mind" jq -e '.jobs[0].performance == 1' <<<"$out"
-run "$nomora" dataflow --json --random-runs 0 --latency "$scratch/mesh.csv" --curves "$source_root/curves" --curve memcached "$scratch/far.json"
+run "$nomora" dataflow plan --json --random-runs 0 --latency "$scratch/mesh.csv" --curves "$source_root/curves" --curve memcached "$scratch/far.json"
 check "--curve is for jobs that name none" jq -e '.jobs[0].performance < 1' <<<"$out"
 sed '/h3/d' "$scratch/mesh.csv" >"$scratch/three.csv"
-refuses "a host that was not measured" 1 "three.csv: host 'h3' of the network is not in the matrix" "$nomora" dataflow --latency "$scratch/three.csv" --curves "$source_root/curves" "$scratch/far.json"
-refuses "an unknown curve" 1 'nosuch' "$nomora" dataflow --latency "$scratch/mesh.csv" --curves "$source_root/curves" --curve nosuch "$scratch/far.json"
-run "$nomora" dataflow --json --random-runs 0 --advise-moves "$scratch/far.json"
+refuses "a host that was not measured" 1 "three.csv: host 'h3' of the network is not in the matrix" "$nomora" dataflow plan --latency "$scratch/three.csv" --curves "$source_root/curves" "$scratch/far.json"
+refuses "an unknown curve" 1 'nosuch' "$nomora" dataflow plan --latency "$scratch/mesh.csv" --curves "$source_root/curves" --curve nosuch "$scratch/far.json"
+run "$nomora" dataflow plan --json --random-runs 0 --advise-moves "$scratch/far.json"
 check "advice: both tasks on one host need no link" jq -e '.moves[0] | .job == "stays" and .task == "s.0" and .to == "h2" and .gain_MBps > 9000' <<<"$out"
-first=$("$nomora" dataflow --json --seed 7 "$scenario")
-check "the same seed, the same answer" test "$first" = "$("$nomora" dataflow --json --seed 7 "$scenario")"
-"$nomora" dataflow - <"$scenario" >"$scratch/piped" && grep -q '^count' "$scratch/piped" && pass "stdin" || fail "stdin"
+first=$("$nomora" dataflow plan --json --seed 7 "$scenario")
+check "the same seed, the same answer" test "$first" = "$("$nomora" dataflow plan --json --seed 7 "$scenario")"
+"$nomora" dataflow plan - <"$scenario" >"$scratch/piped" && grep -q '^count' "$scratch/piped" && pass "stdin" || fail "stdin"
 
-run "$nomora" dataflow --compare "$scenario"
+run "$nomora" dataflow plan --compare "$scenario"
 check "compares all engines" test "$(wc -l <<<"$out")" -eq 10
 for engine in rate completion both application routing random storm flink rstorm; do
-	run "$nomora" dataflow --engine "$engine" --steps 10 "$scenario"
+	run "$nomora" dataflow plan --engine "$engine" --steps 10 "$scenario"
 	[ "$code" -eq 0 ] && pass "engine $engine" || fail "engine $engine" "exit $code" "$err"
 done
 
 map=$scratch/map
-check "--map writes the routes, and reads the same" test "$first" = "$("$nomora" dataflow --json --seed 7 --map "$map" "$scenario")" -a "$first" = "$("$nomora" dataflow --json --seed 7 --map "$map" "$scenario")"
-refuses "a map of other routes" 1 'map: computed with k 10, detour 4, seed 7; expected 9, 4, 7' "$nomora" dataflow --seed 7 -k 9 --map "$map" "$scenario"
-refuses "a map of another network" 1 'map: belongs to another network \(36 nodes' "$nomora" dataflow --seed 7 --map "$map" --generate storm,jobs=1 -t fattree:4,12
+check "--map writes the routes, and reads the same" test "$first" = "$("$nomora" dataflow plan --json --seed 7 --map "$map" "$scenario")" -a "$first" = "$("$nomora" dataflow plan --json --seed 7 --map "$map" "$scenario")"
+refuses "a map of other routes" 1 'map: computed with k 10, detour 4, seed 7; expected 9, 4, 7' "$nomora" dataflow plan --seed 7 -k 9 --map "$map" "$scenario"
+refuses "a map of another network" 1 'map: belongs to another network \(36 nodes' "$nomora" dataflow plan --seed 7 --map "$map" --generate storm,jobs=1 -t fattree:4,12
 head -c 2000 "$map" >"$scratch/half"
-refuses "a cut map" 1 'half: damaged or cut' "$nomora" dataflow --seed 7 --map "$scratch/half" "$scenario"
-refuses "a map that cannot be written" 1 '/proc/none' "$nomora" dataflow --map /proc/none/map "$scenario"
+refuses "a cut map" 1 'half: damaged or cut' "$nomora" dataflow plan --seed 7 --map "$scratch/half" "$scenario"
+refuses "a map that cannot be written" 1 '/proc/none' "$nomora" dataflow plan --map /proc/none/map "$scenario"
 
-by() { "$nomora" dataflow --json --random-runs 0 --engine application "$@" | jq -c '[.jobs[].placement]'; }
+by() { "$nomora" dataflow plan --json --random-runs 0 --engine application "$@" | jq -c '[.jobs[].placement]'; }
 sed 's/"MBps": 100/"MBps": 0.1/' "$scenario" >"$scratch/slow"
 check "--literal all: no link decides, as printed" test "$(by --literal all "$scenario")" = "$(by --literal all "$scratch/slow")" -a "$(by --literal all "$scenario")" != "$(by "$scenario")"
-refuses "a fault that is not in the paper" 2 "literal: found 'slots', expected one of: all, sum, truth" "$nomora" dataflow --literal slots "$scenario"
+refuses "a fault that is not in the paper" 2 "literal: found 'slots', expected one of: all, sum, truth" "$nomora" dataflow plan --literal slots "$scenario"
 
 ends() {
-	"$nomora" dataflow --generate storm,jobs=5,MB=100-1000,seed=1 -t jellyfish:30,5,30 --local-MBps 100 --simulate --json --engine "$1" |
+	"$nomora" dataflow simulate --generate storm,jobs=5,MB=100-1000,seed=1 -t jellyfish:30,5,30 --local-MBps 100 --json --engine "$1" |
 		jq '[.jobs[].end_s] | add'
 }
 by_rate=$(ends rate)
 check "engine completion: jobs end earlier in sum than with rate" jq -en --argjson ours "$(ends completion)" --argjson rate "$by_rate" '$ours < $rate'
 
-run "$nomora" dataflow --bound "$scenario"
+run "$nomora" dataflow plan --bound "$scenario"
 check "the bound is no less than the rates" grep -qE '^bound: all jobs [0-9.]+ MB/s, ([0-9.]{1,4}|100.0) % of the [0-9.]+ MB/s' <<<"$out"
-"$nomora" dataflow --generate storm,jobs=3,seed=5 -t leafspine:4,2,24 --scenario "$scratch/made.json"
-generated=$("$nomora" dataflow --generate storm,jobs=3,seed=5 -t leafspine:4,2,24 --json)
-check "a generated scenario, written and read, gives the same plan" test "$generated" = "$("$nomora" dataflow --json "$scratch/made.json")"
+"$nomora" dataflow plan --generate storm,jobs=3,seed=5 -t leafspine:4,2,24 --scenario "$scratch/made.json"
+generated=$("$nomora" dataflow plan --generate storm,jobs=3,seed=5 -t leafspine:4,2,24 --json)
+check "a generated scenario, written and read, gives the same plan" test "$generated" = "$("$nomora" dataflow plan --json "$scratch/made.json")"
 cat >"$scratch/plan.json" <<'TEXT'
 {"plan": {"jid": "00ff", "nodes": [{"id": "bc76", "parallelism": 2},
  {"id": "0a44", "parallelism": 4, "inputs": [{"num": 0, "id": "bc76", "ship_strategy": "HASH"}]}]}}
 TEXT
-run "$nomora" dataflow --flink "$scratch/plan.json"
+run "$nomora" dataflow plan --from flink "$scratch/plan.json"
 check "a plan of Flink" grep -qE '^  0a44\.3 +h[0-9]+$' <<<"$out"
 sed 's/HASH/HUSH/' "$scratch/plan.json" >"$scratch/hush.json"
-refuses "an unknown ship strategy" 1 "hush.json: plan.nodes\[1\].inputs\[0\].ship_strategy: unknown strategy 'HUSH'" "$nomora" dataflow --flink "$scratch/hush.json"
+refuses "an unknown ship strategy" 1 "hush.json: plan.nodes\[1\].inputs\[0\].ship_strategy: unknown strategy 'HUSH'" "$nomora" dataflow plan --from flink "$scratch/hush.json"
 printf 'job0\t49\t49\t740773\t2339561\t627471\njob1\t101\t52\t736346\t0\t432269\n' >"$scratch/swim.tsv"
-run "$nomora" dataflow --swim "$scratch/swim.tsv"
+run "$nomora" dataflow plan --from swim "$scratch/swim.tsv"
 check "a workload of SWIM, without the job that shuffles nothing" test "$(grep -c '^job' <<<"$out")" -eq 1
 printf 'job0\t49\t49\t740773\n' >"$scratch/swim.tsv"
-refuses "a cut workload" 1 'swim.tsv:1: 4 fields, expected 6' "$nomora" dataflow --swim "$scratch/swim.tsv"
+refuses "a cut workload" 1 'swim.tsv:1: 4 fields, expected 6' "$nomora" dataflow plan --from swim "$scratch/swim.tsv"
 printf '4 2\n1 0 2 0 1 2 2:120.0 3:60.0\n2 500000 1 0 1 1:5\n' >"$scratch/coflows"
-run "$nomora" dataflow --coflows "$scratch/coflows" --pin
+run "$nomora" dataflow plan --from coflows "$scratch/coflows" --pin
 check "coflows keep their ports" grep -qE '^  map\.1 +h1$' <<<"$out"
-run "$nomora" dataflow --generate storm,jobs=4,MB=100-200 -t jellyfish:10,5,30 --simulate --fail used:20@1-2 --fail host:h3@1
+run "$nomora" dataflow simulate --generate storm,jobs=4,MB=100-200 -t jellyfish:10,5,30 --fail used:20@1-2 --fail host:h3@1
 check "simulates jobs, links and hosts" grep -q '^4 of 4 jobs ended, half of them within' <<<"$out"
-first=$("$nomora" dataflow --generate storm,jobs=4,MB=100-200 --simulate --json -t jellyfish:10,5,30 --fail used:20@1-2)
-check "the same seed, the same simulation" test "$first" = "$("$nomora" dataflow --generate storm,jobs=4,MB=100-200 --simulate --json -t jellyfish:10,5,30 --fail used:20@1-2)"
+first=$("$nomora" dataflow simulate --generate storm,jobs=4,MB=100-200 --json -t jellyfish:10,5,30 --fail used:20@1-2)
+check "the same seed, the same simulation" test "$first" = "$("$nomora" dataflow simulate --generate storm,jobs=4,MB=100-200 --json -t jellyfish:10,5,30 --fail used:20@1-2)"
 check "simulation as JSON" jq -e '.schema == "nomora.dataflow-simulation/1" and (.jobs | length == 4) and (.jobs | all(.end_s > .start_s))' <<<"$first"
-peak() { "$nomora" dataflow --generate storm,jobs=4,MB=100-200 --simulate --json -t jellyfish:10,5,30 --local-MBps 100 "$@" | jq '.rates[0][1]'; }
+peak() { "$nomora" dataflow simulate --generate storm,jobs=4,MB=100-200 --json -t jellyfish:10,5,30 --local-MBps 100 "$@" | jq '.rates[0][1]'; }
 check "--buffer-MB: sources send more until queues are full" jq -en --argjson with "$(peak --buffer-MB 20)" --argjson without "$(peak)" '$with > $without'
-refuses "a negative queue" 2 'buffer-MB' "$nomora" dataflow --generate storm --simulate --buffer-MB -1
-refuses "a fault that nothing simulates" 2 "--fail needs --simulate" "$nomora" dataflow --generate storm,MB=1-2 --fail host:h0@1
+refuses "a negative queue" 2 'buffer-MB' "$nomora" dataflow simulate --generate storm --buffer-MB -1
+refuses "a fault of a plan" 2 "unknown or ambiguous option.*fail" "$nomora" dataflow plan --generate storm,MB=1-2 --fail host:h0@1
 sed 's/"ship_strategy": *"HASH[^"]*"/"ship_strategy": "HASH[id, key]"/' "$scratch/plan.json" >"$scratch/sql.json"
 cmp -s "$scratch/plan.json" "$scratch/sql.json" && fail "the plan has a hash strategy" || pass "the plan has a hash strategy"
-check "a ship strategy with its keys" "$nomora" dataflow --flink "$scratch/sql.json"
-refuses "a bad fault" 2 "fail: 'link:h0:h1@5': unknown link" "$nomora" dataflow --generate storm,MB=1-2 --simulate --fail link:h0:h1@5
-refuses "jobs that never end" 1 "job 'j0' never ends" "$nomora" dataflow --generate storm --simulate
+check "a ship strategy with its keys" "$nomora" dataflow plan --from flink "$scratch/sql.json"
+refuses "a bad fault" 2 "fail: 'link:h0:h1@5': unknown link" "$nomora" dataflow simulate --generate storm,MB=1-2 --fail link:h0:h1@5
+refuses "jobs that never end" 1 "job 'j0' never ends" "$nomora" dataflow simulate --generate storm
 quick=(--runs 2 --steps 2 --route-steps 2 --repeats 1 --starts 1)
 reproduce=$bin/../reproduction/reproduce
 run "$reproduce" storm "${quick[@]}" -o "$scratch/storm"
@@ -155,21 +155,21 @@ check "figures 6 and 9" grep -q '<h2>Figure 9</h2>' "$scratch/failures/index.htm
 check "throughput is back after the repair" grep -qE '^Storm, rate \(ours\): throughput after the repair +within 2 % +median [+-]0.0 %, worst [+-]0.0 %' <<<"$out"
 refuses "an experiment without a folder" 2 'missing -o DIR' "$reproduce" storm
 refuses "a folder that cannot be made" 1 'cannot create' "$reproduce" storm -o /proc/none
-refuses "two things to do" 2 'mutually exclusive' "$nomora" dataflow --simulate --compare --generate storm
-refuses "a bad recipe" 2 "generate: found 'spark', expected storm or mapreduce" "$nomora" dataflow --generate spark
-refuses "a bad number in a recipe" 2 "generate: found 'jobs=x', expected a whole number from 1" "$nomora" dataflow --generate storm,jobs=x
-refuses "a bad range in a recipe" 2 "generate: found 'MB=5-x', expected LOW-HIGH" "$nomora" dataflow --generate storm,MB=5-x
-refuses "an odd network" 2 'topology: bad k 3; expected an even number' "$nomora" dataflow --topology fattree:3 --generate storm
-refuses "two scenarios" 2 'expected one of FILE, --generate' "$nomora" dataflow --generate storm "$scenario"
+refuses "a format without a file" 2 "expected either FILE, whose format is --from, or --generate" "$nomora" dataflow simulate --from swim --generate storm
+refuses "a bad recipe" 2 "generate: found 'spark', expected storm or mapreduce" "$nomora" dataflow plan --generate spark
+refuses "a bad number in a recipe" 2 "generate: found 'jobs=x', expected a whole number from 1" "$nomora" dataflow plan --generate storm,jobs=x
+refuses "a bad range in a recipe" 2 "generate: found 'MB=5-x', expected LOW-HIGH" "$nomora" dataflow plan --generate storm,MB=5-x
+refuses "an odd network" 2 'topology: bad k 3; expected an even number' "$nomora" dataflow plan --topology fattree:3 --generate storm
+refuses "two scenarios" 2 'expected either FILE, whose format is --from, or --generate' "$nomora" dataflow plan --generate storm "$scenario"
 
 sed 's/"tasks": 4/"tasks": 40/' "$scenario" >"$scratch/large"
-refuses "too few slots" 3 "job 'count': 42 tasks to place, 30 free slots" "$nomora" dataflow "$scratch/large"
+refuses "too few slots" 3 "job 'count': 42 tasks to place, 30 free slots" "$nomora" dataflow plan "$scratch/large"
 sed 's/fattree:4/fattree:5/' "$scenario" >"$scratch/odd"
-refuses "an odd fat-tree" 1 'odd: topology: bad k 5; expected an even number' "$nomora" dataflow "$scratch/odd"
+refuses "an odd fat-tree" 1 'odd: topology: bad k 5; expected an even number' "$nomora" dataflow plan "$scratch/odd"
 sed 's/"to": "sum"/"to": "sun"/' "$scenario" >"$scratch/unknown"
-refuses "an unknown component" 1 "unknown:5: jobs\[1\].edges\[0\].to: unknown component 'sun'" "$nomora" dataflow "$scratch/unknown"
+refuses "an unknown component" 1 "unknown:5: jobs\[1\].edges\[0\].to: unknown component 'sun'" "$nomora" dataflow plan "$scratch/unknown"
 head -c 200 "$scenario" >"$scratch/cut"
-refuses "a cut file" 1 'cut:4: not valid JSON' "$nomora" dataflow "$scratch/cut"
+refuses "a cut file" 1 'cut:4: not valid JSON' "$nomora" dataflow plan "$scratch/cut"
 # name | exit | expected line (pattern) | links beside those of the two hosts, or a complete job's components and edges
 two='{"a": "h0", "b": "s0", "MBps": 1}, {"a": "h1", "b": "s1", "MBps": 1}'
 pair='"components": [{"name": "a"}, {"name": "b"}], "edges": [{"from": "a", "to": "b"}]'
@@ -177,7 +177,7 @@ bad() {
 	local links=$4 job=${5:-$pair}
 	printf '{"schema": "nomora.dataflow/1", "slots": 1, "topology": {"schema": "nomora.topology/1",\n"switches": [{"name": "s0"}, {"name": "s1"}], "hosts": [{"name": "h0"}, {"name": "h1"}], "links": [%s]},\n"jobs": [{"name": "j", %s}]}\n' \
 		"$two${links:+, $links}" "$job" >"$scratch/bad.json"
-	refuses "$1" "$2" "$3" "$nomora" dataflow --random-runs 0 "$scratch/bad.json"
+	refuses "$1" "$2" "$3" "$nomora" dataflow plan --random-runs 0 "$scratch/bad.json"
 }
 link='{"a": "s0", "b": "s1", "MBps": 1}'
 loop='"components": [{"name": "s"}, {"name": "a"}, {"name": "b"}]'
@@ -197,6 +197,6 @@ bad "a loop that gains" 1 "bad.json: job 'j': a cycle of edges passes on as much
 	'"components": [{"name": "s"}, {"name": "a"}, {"name": "k"}, {"name": "b"}], "edges": [{"from": "s", "to": "a"}, {"from": "a", "to": "b"}, {"from": "b", "to": "a"}, {"from": "b", "to": "k"}]'
 bad "an unknown grouping" 1 "jobs\[0\].edges\[0\].grouping: unknown grouping 'hash'; expected shuffle" "$link" "${pair/\"to\": \"b\"/\"to\": \"b\", \"grouping\": \"hash\"}"
 bad "a curve that is no name" 1 'bad.json:3: jobs\[0\].curve: found a number, expected a string' "$link" "$pair, \"curve\": 5"
-refuses "an unknown engine" 2 'engine' "$nomora" dataflow --engine fast "$scenario"
+refuses "an unknown engine" 2 'engine' "$nomora" dataflow plan --engine fast "$scenario"
 refuses "a picture of an unknown kind, before the run" 2 "x.txt: a picture's name must end in .svg or .png" "$nomora" dataflow run --lab none --throughput x.txt --generate storm,jobs=1
 plan

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora dataflow --openflow: the flows sent to the switches follow the plan's routes; refusals, timeouts and other
+# nomora dataflow openflow: the flows sent to the switches follow the plan's routes; refusals, timeouts and other
 # versions are reported by switch, and a failed update is repeated. python3-openflow reads every message and writes the
 # same bytes. tests/lab/openflow.sh (suite demo) does this with Open vSwitch.
 . "$(dirname "$0")/lib.sh"
@@ -10,7 +10,7 @@ cat >"$scratch/job.json" <<'TEXT'
  "components": [{"name": "a", "tasks": 2}, {"name": "b", "tasks": 2}], "edges": [{"from": "a", "to": "b"}],
  "placement": {"a.0": "h0", "a.1": "h1", "b.0": "h15", "b.1": "h8"}}]}
 TEXT
-"$nomora" dataflow --scenario "$scratch/net.json" "$scratch/job.json"
+"$nomora" dataflow plan --scenario "$scratch/net.json" "$scratch/job.json"
 
 # switches MODE: starts all 20 switches; each logs its flows and all received bytes. A mode with "once" misbehaves only
 # on the first connection.
@@ -89,7 +89,7 @@ switches() {
 }
 
 switches good
-run "$nomora" dataflow --json --random-runs 0 --openflow "$scratch/good" --openflow-timeout-ms 60000 "$scratch/job.json"
+run "$nomora" dataflow openflow "$scratch/good" --json --timeout-ms 60000 "$scratch/job.json"
 check "the switches confirm" grep -qE '^80 flows in 20 switches confirmed in [0-9.]+ ms$' <<<"$err"
 # Each flow of a pair, from its first switch on, follows the links of the route.
 check "and their flows lead along the plan's routes" python3 - "$out" "$scratch/net.json" "$scratch/good" <<'PYTHON'
@@ -157,17 +157,17 @@ fi
 fails_for() {
 	local mode=$1 line=$2
 	switches "$mode"
-	run "$nomora" dataflow --random-runs 0 --openflow "$scratch/$mode" "${@:3}" "$scratch/job.json"
+	run "$nomora" dataflow openflow "$scratch/$mode" "${@:3}" "$scratch/job.json"
 	check "$mode: three attempts, then exit 1" test "$code $(grep -c "$line: trying again\$" <<<"$err") $(grep -c "error: $line\$" <<<"$err")" = "1 2 1"
 }
-fails_for full "switch 'edge0.0' refuses: flow mod failed: table full" --openflow-timeout-ms 60000
+fails_for full "switch 'edge0.0' refuses: flow mod failed: table full" --timeout-ms 60000
 check "and nothing was deleted: the old path stays" sh -c "! grep -h delete '$scratch'/full/*.log"
-fails_for silent "switch 'core0' did not confirm within 300 ms" --openflow-timeout-ms 300
+fails_for silent "switch 'core0' did not confirm within 300 ms" --timeout-ms 300
 for mode in full-once silent-once restart-once; do
 	timeout=60000
 	[ $mode = silent-once ] && timeout=2000
 	switches $mode
-	run "$nomora" dataflow --random-runs 0 --openflow "$scratch/$mode" --openflow-timeout-ms $timeout "$scratch/job.json"
+	run "$nomora" dataflow openflow "$scratch/$mode" --timeout-ms $timeout "$scratch/job.json"
 	check "$mode: reported, and confirmed at the second attempt" test "$code $(grep -c "switch '[a-z0-9.]*'.*: trying again\$" <<<"$err") $(grep -c '^80 flows in 20' <<<"$err")" = "0 1 1"
 done
 # Plans with other routes: core switch k has no links. NOMORA_KILLS=N kills instead of 10.
@@ -181,7 +181,7 @@ printf '%s\n' "$out" "$err"
 check "killed half done, an update leaves a way between all hosts" test "$code" -eq 0
 flows_of() { grep -c port "$scratch/kept/$1.log"; }
 switches kept
-"$nomora" dataflow --json --random-runs 0 --openflow "$scratch/kept" --openflow-keep --openflow-timeout-ms 60000 "$scratch/job.json" >"$scratch/kept.plan" 2>"$scratch/kept.said" &
+"$nomora" dataflow openflow "$scratch/kept" --json --keep --timeout-ms 60000 "$scratch/job.json" >"$scratch/kept.plan" 2>"$scratch/kept.said" &
 keeper=$!
 check "kept flows are set" wait_for 60 grep -q '^80 flows' "$scratch/kept.said"
 wanted=$(flows_of edge0.0)
@@ -204,23 +204,22 @@ kill -TERM $keeper
 wait $keeper
 check "SIGTERM ends it with exit status 0" test $? -eq 0
 foreign='flows.update({k: v[:24] + bytes([0] * 7 + [0x77]) + v[32:] for k, v in list(flows.items())[:1]})'
-"$nomora" dataflow --random-runs 0 --openflow "$scratch/kept" --openflow-keep --openflow-timeout-ms 60000 "$scratch/job.json" >/dev/null 2>"$scratch/kept.said" &
+"$nomora" dataflow openflow "$scratch/kept" --keep --timeout-ms 60000 "$scratch/job.json" >/dev/null 2>"$scratch/kept.said" &
 keeper=$!
 wait_for 60 grep -q '^80 flows' "$scratch/kept.said"
 change edge0.0 "$foreign"
 wait $keeper
 check "a flow that another controller has replaced ends it" test "$? $(grep -c "switch 'edge0.0' has a flow of another controller, with cookie 0x77, for the .*packets from 'h[0-9]*' to 'h[0-9]*' at our priority 32000" "$scratch/kept.said")" = "1 1"
-run "$nomora" dataflow --random-runs 0 --openflow "$scratch/kept" --openflow-timeout-ms 60000 "$scratch/job.json"
+run "$nomora" dataflow openflow "$scratch/kept" --timeout-ms 60000 "$scratch/job.json"
 check "and is not replaced by the next update" test "$code $(grep -c "switch 'edge0.0' has a flow of another controller" <<<"$err") $(cat "$scratch"/kept/*.log | grep -c port)" = "1 1 0"
 switches same
 refuses "two sockets of one switch" 1 "switches 'core0' and 'core1' are the same switch: both have datapath 0000000000000000" \
-	"$nomora" dataflow --random-runs 0 --openflow-timeout-ms 60000 --openflow "$scratch/same" "$scratch/job.json"
+	"$nomora" dataflow openflow "$scratch/same" --timeout-ms 60000 "$scratch/job.json"
 switches old
 refuses "a switch of OpenFlow 1.0" 1 "switch 'core0' answers in OpenFlow version 1, expected 4 \\(1.3\\)" \
-	"$nomora" dataflow --random-runs 0 --openflow-timeout-ms 60000 --openflow "$scratch/old" "$scratch/job.json"
-run "$nomora" dataflow --random-runs 0 --openflow "$scratch" "$scratch/job.json"
+	"$nomora" dataflow openflow "$scratch/old" --timeout-ms 60000 "$scratch/job.json"
+run "$nomora" dataflow openflow "$scratch" "$scratch/job.json"
 check "no switches" test "$code $(grep -c "switch 'core0': cannot connect to $scratch/core0.mgmt: No such file" <<<"$err")" = "1 3"
-refuses "--openflow-keep alone" 2 'openflow-keep needs --openflow' "$nomora" dataflow --random-runs 0 --openflow-keep "$scratch/job.json"
 refuses "a bad address" 2 "first-address: found 'ten', expected an IPv4 address" \
-	"$nomora" dataflow --random-runs 0 --openflow "$scratch" --first-address ten "$scratch/job.json"
+	"$nomora" dataflow openflow "$scratch" --first-address ten "$scratch/job.json"
 plan

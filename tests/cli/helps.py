@@ -79,7 +79,7 @@ def check(command, sentence, folder):
     report(f"{command} --version", done.returncode == 0 and done.stdout, done)
     refuses(f"{command} refuses an unknown option", 2, "unknown or ambiguous option|no command",
             command, "--no-such-option")
-    words = [command] + {"lab": ["status"], "mesh": ["show"]}.get(command, [])
+    words = [command] + {"dataflow": ["plan"], "lab": ["status"], "mesh": ["show"]}.get(command, [])
     refuses(f"{command} --config of a bad file", 1, "bad.config:1: expected 'name = value'",
             *words, "--config", os.path.join(folder, "bad.config"))
     refuses(f"{command} --config of no file", 1, "no-such.config: No such file",

@@ -19,7 +19,7 @@ lossless='.schema == "nomora.dataflow-run/1" and .complete and .lost == 0 and .d
 "$nomora" lab inventory --name $lab --topology "$scratch/network.json" >/dev/null
 jq '{schema: "nomora.dataflow/1", topology: ., slots: 1, jobs: [["h0", "h8"], ["h5", "h15"] | {name: .[0], components: [{name: "a"}, {name: "b"}],
 	edges: [{from: "a", to: "b"}], placement: {"a.0": .[0], "b.0": .[1]}}]}' "$scratch/network.json" >"$scratch/disjoint.json"
-slowest=$("$nomora" dataflow run --lab $lab --seconds 5 --random-runs 0 --tuple-bytes 8000 --json "$scratch/disjoint.json" |
+slowest=$("$nomora" dataflow run --lab $lab --seconds 5 --tuple-bytes 8000 --json "$scratch/disjoint.json" |
 	tail -n 1 | jq '[.sinks[].measured_MBps * 8] | min')
 echo "# the slower of two disjoint flows: $slowest of 100 Mbit"
 "$nomora" lab down --name $lab >/dev/null
@@ -29,12 +29,12 @@ jq -en "$slowest >= 90" >/dev/null || skip_all "the machine is too slow or too b
 run_engine() {
 	local name=$out_folder/seed$1-$2
 	"$nomora" dataflow run --lab $lab --engine "$2" --seed "$1" --generate "storm,jobs=$jobs,seed=$1" --slots 2 --local-MBps "$MBps" \
-		--random-runs 0 --json "${@:3}" >"$name.json" 2>"$name.err"
+		--json "${@:3}" >"$name.json" 2>"$name.err"
 	check "seed $1, $2: no tuple is lost or doubled" jq -e "$lossless" <<<"$(tail -n 1 "$name.json")"
 }
 
 for seed in $(seq "$seeds"); do
-	"$nomora" dataflow --topology jellyfish:30,5,30 --seed "$seed" --generate "storm,jobs=1,seed=1" --scenario "$scratch/scenario.json"
+	"$nomora" dataflow plan --topology jellyfish:30,5,30 --seed "$seed" --generate "storm,jobs=1,seed=1" --scenario "$scratch/scenario.json"
 	jq .topology "$scratch/scenario.json" >"$scratch/network.json"
 	"$nomora" lab down --name $lab >/dev/null 2>&1
 	"$nomora" lab up --name $lab --fabric "$scratch/network.json" --link-MBps "$MBps" >/dev/null 2>"$scratch/said" ||

@@ -21,7 +21,7 @@ jq '{schema: "nomora.dataflow/1", topology: ., slots: 2, jobs: [{name: "j",
 	components: [{name: "a", tasks: 2, MBps: 0.5}, {name: "b", tasks: 2}, {name: "c"}],
 	edges: [{from: "a", to: "b"}, {from: "b", to: "c", grouping: "all"}],
 	placement: {"a.0": "h0", "a.1": "h1", "b.0": "h15", "b.1": "h8", "c.0": "h4"}}]}' "$scratch/net.json" >"$scratch/job.json"
-read -r a b <<<"$("$nomora" dataflow --json --random-runs 0 "$scratch/job.json" |
+read -r a b <<<"$("$nomora" dataflow plan --json --random-runs 0 "$scratch/job.json" |
 	jq -r '[.routes[] | select(.links | length == 6) | .links[2]][0] | sub(" -> "; " ")')"
 whole='.schema == "nomora.dataflow-run/1" and .complete and .sent == .received and .received > 100 and .lost == 0 and .duplicated == 0'
 
@@ -38,7 +38,7 @@ arrives() {
 run_until() {
 	local condition=$1 controller
 	shift
-	"$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 --json "$@" >"$scratch/out" 2>"$scratch/err" &
+	"$nomora" dataflow run --lab $lab --seconds 600 --json "$@" >"$scratch/out" 2>"$scratch/err" &
 	controller=$!
 	wait_for 60 jq -es "$condition" "$scratch/out"
 	kill -TERM $controller
@@ -64,19 +64,19 @@ arrives "with a share of the links cut at once, every tuple arrives once"
 
 # Sources with 0.05 MB end after a tenth of a second.
 jq '.jobs[0].components[0].MB = 0.05' "$scratch/job.json" >"$scratch/short.json"
-run "$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 --json "$scratch/short.json"
+run "$nomora" dataflow run --lab $lab --seconds 600 --json "$scratch/short.json"
 arrives "in a run that ends by itself, every tuple arrives once"
 check "its only second, which is not whole, has a line" jq -es 'any(.[]; .sink_MBps > 0)' <<<"$out"
 refuses "a fault that the run does not reach" 1 'the run ended before its fault: 1 link was not taken down' \
-	"$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 --fail "link:$a:$b@500" "$scratch/short.json"
+	"$nomora" dataflow run --lab $lab --seconds 600 --fail "link:$a:$b@500" "$scratch/short.json"
 check "its result is printed" grep -q 'tuples sent' <<<"$out"
 refuses "a fault after the end" 1 'a fault begins at 5 s, but the run ends at 5 s' \
-	"$nomora" dataflow run --lab $lab --seconds 5 --random-runs 0 --fail "link:$a:$b@5" "$scratch/job.json"
+	"$nomora" dataflow run --lab $lab --seconds 5 --fail "link:$a:$b@5" "$scratch/job.json"
 mkdir "$scratch/bin"
 printf '#!/bin/sh\nexit 1\n' >"$scratch/bin/ip"
 chmod +x "$scratch/bin/ip"
 refuses "a link that cannot be taken down" 1 "cannot set the link between '$a' and '$b' down" \
-	env PATH="$scratch/bin:$PATH" "$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 --fail "link:$a:$b@1" "$scratch/job.json"
+	env PATH="$scratch/bin:$PATH" "$nomora" dataflow run --lab $lab --seconds 600 --fail "link:$a:$b@1" "$scratch/job.json"
 
 switch=$("$nomora" lab exec --name $lab "$b" -- ip netns identify)
 # lose PERCENT: drops packets that arrive at switch B from A, at random, by a BPF program
@@ -92,7 +92,7 @@ told() { [ "$(grep -c run-second "$scratch/out")" -gt "$1" ]; }
 watch_loss() {
 	local begin controller
 	lose 0 # empties the port's queue before the run counts
-	"$nomora" dataflow run --lab $lab --seconds 600 --keep-routes --random-runs 0 --json "$scratch/job.json" >"$scratch/out" &
+	"$nomora" dataflow run --lab $lab --seconds 600 --keep-routes --json "$scratch/job.json" >"$scratch/out" &
 	controller=$!
 	wait_for 60 jq -es "$data" "$scratch/out"
 	begin=$EPOCHREALTIME
@@ -107,7 +107,7 @@ watch_loss() {
 }
 noticed='map(select(.notice_windows > 0))'
 if ip netns exec "$switch" tc qdisc add dev "$a" clsact 2>/dev/null && lose 0 2>/dev/null; then
-	affected=$("$nomora" dataflow --json --random-runs 0 "$scratch/job.json" |
+	affected=$("$nomora" dataflow plan --json --random-runs 0 "$scratch/job.json" |
 		jq --arg a "$a" --arg b "$b" '[.routes[] | select(any(.links[]; . == "\($a) -> \($b)" or . == "\($b) -> \($a)"))] | length')
 	watch_loss 100
 	check "with a link that drops everything, every tuple arrives once" jq -e "$whole" <<<"$(tail -n 1 "$scratch/out")"
@@ -134,7 +134,7 @@ fi
 if [ -n "${NOMORA_CUTS:-}" ]; then
 	cuts=()
 	for i in $(seq "$NOMORA_CUTS"); do cuts+=(--fail "link:$a:$b@$((2 * i)).3-$((2 * i + 1)).3"); done
-	run "$nomora" dataflow run --lab $lab --seconds $((2 * NOMORA_CUTS + 3)) --random-runs 0 --json "${cuts[@]}" "$scratch/job.json"
+	run "$nomora" dataflow run --lab $lab --seconds $((2 * NOMORA_CUTS + 3)) --json "${cuts[@]}" "$scratch/job.json"
 	arrives "with $NOMORA_CUTS cuts, every tuple arrives once"
 	check "every cut was seen" test "$(jq -s 'map(select(.links_down == 1 and .rerouted > 0)) | length' <<<"$out")" -eq "$NOMORA_CUTS"
 	jq -s 'map(select(.links_down == 1 and .rerouted > 0).gap_ms) | sort | {p50: .[length / 2 | floor], p99: .[length * 0.99 | floor], max: .[-1]}' <<<"$out" |
@@ -145,7 +145,7 @@ fi
 # Within a pod a single switch hashes, so that source ports reach every path even on kernels without a hash seed per
 # switch.
 jq '.jobs[0].placement = {"a.0": "h0", "a.1": "h1", "b.0": "h2", "b.1": "h3", "c.0": "h3"}' "$scratch/job.json" >"$scratch/pod.json"
-"$nomora" dataflow --json --random-runs 0 "$scratch/pod.json" >"$scratch/pod.plan"
+"$nomora" dataflow plan --json --random-runs 0 "$scratch/pod.json" >"$scratch/pod.plan"
 # Bytes sent so far over the uplinks that the plan uses from the switch of h0 and h1
 uplinks() { jq -r '.routes[] | select(.from == "h0" or .from == "h1").links[1] | sub(" -> "; " ")' "$scratch/pod.plan" | sort -u |
 	while read -r at next; do "$nomora" lab exec --name $lab "$at" -- cat "/sys/class/net/$next/statistics/tx_bytes" </dev/null; done |
@@ -182,15 +182,14 @@ done <"$scratch/flows"
 jq '.topology.links |= map(select(([.a, .b] | sort | join(" ")) as $ends | ["agg0.1 edge0.0", "agg0.0 edge0.1"] | index($ends) | not))' \
 	"$scratch/pod.json" >"$scratch/far.json"
 refuses "a route that no port takes" 3 'no source port from [0-9]* to [0-9]* takes packets from h0 to h2 over edge0.0 agg0.0 ' \
-	"$nomora" dataflow run --lab $lab --routes ports --random-runs 0 "$scratch/far.json"
+	"$nomora" dataflow run --lab $lab --routes ports "$scratch/far.json"
 check "which leaves no process" test "$(processes)" -eq 0
 refuses "--fail with ports" 2 'leave out --fail' "$nomora" dataflow run --lab $lab --routes ports --fail "link:$a:$b@1" "$scratch/job.json"
-refuses "ports of --apply" 2 "needs 'nomora dataflow run'" "$nomora" dataflow --apply --lab $lab --routes ports "$scratch/job.json"
 
 # Two jobs; a worker of one is killed. Job k runs on.
 jq '.jobs += [.jobs[0] | .name = "k" | .placement = {"a.0": "h2", "a.1": "h3", "b.0": "h12", "b.1": "h9", "c.0": "h5"}]' \
 	"$scratch/job.json" >"$scratch/two.json"
-"$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 --json "$scratch/two.json" >"$scratch/out" 2>"$scratch/err" &
+"$nomora" dataflow run --lab $lab --seconds 600 --json "$scratch/two.json" >"$scratch/out" 2>"$scratch/err" &
 controller=$!
 wait_for 60 jq -es 'map(select(.sink_MBps > 0.2)) | length > 2' "$scratch/out" # two reports of each sink give its rate
 kill -KILL "$("$nomora" lab exec --name $lab h15 -- ip netns identify | xargs ip netns pids)"
@@ -208,7 +207,7 @@ check "the result names job, task, host and cause" jq -e '(.complete | not) and 
 	(.failures[0] | .job == "j" and .task == "b.0" and .host == "h15" and .cause == "killed by signal 9" and .s > 0)' <<<"$last"
 check "and has the sinks of both jobs" jq -e '[.sinks[].job] == ["j", "k"] and all(.sinks[]; .measured_MBps > 0)' <<<"$last"
 
-setsid "$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 "$scratch/job.json" >"$scratch/out" 2>&1 &
+setsid "$nomora" dataflow run --lab $lab --seconds 600 "$scratch/job.json" >"$scratch/out" 2>&1 &
 controller=$!
 check "a run is under way" wait_for 30 grep -q '^ *[0-9]' "$scratch/out"
 kill -KILL $controller

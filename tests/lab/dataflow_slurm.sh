@@ -21,9 +21,9 @@ jq '{schema: "nomora.dataflow/1", topology: ., slots: 2, jobs: [{name: "j",
 	components: [{name: "a", tasks: 2, MBps: 0.5}, {name: "b", tasks: 2}, {name: "c"}],
 	edges: [{from: "a", to: "b"}, {from: "b", to: "c", grouping: "all"}],
 	placement: {"a.0": "h0", "a.1": "h0", "b.0": "h15", "b.1": "h8", "c.0": "h4"}}]}' "$scratch/net.json" >"$scratch/job.json"
-read -r a b <<<"$("$nomora" dataflow --json --random-runs 0 "$scratch/job.json" |
+read -r a b <<<"$("$nomora" dataflow plan --json --random-runs 0 "$scratch/job.json" |
 	jq -r '[.routes[] | select(.links | length == 6) | .links[2]][0] | sub(" -> "; " ")')"
-PATH=$dir/bin:$PATH "$nomora" dataflow run --lab $lab --seconds 30 --random-runs 0 --json --slurm "$dir/plans" --fail "link:$a:$b@3" "$scratch/job.json" >"$scratch/out" 2>"$scratch/said" &
+PATH=$dir/bin:$PATH "$nomora" dataflow run --lab $lab --seconds 30 --json --slurm "$dir/plans" --fail "link:$a:$b@3" "$scratch/job.json" >"$scratch/out" 2>"$scratch/said" &
 run=$!
 workers() { ctl squeue -h -t R -o '%N %C' | sort | paste -sd, ; }
 placed() { [ "$(workers)" = "h0 2,h15 1,h4 1,h8 1" ]; }
@@ -41,12 +41,12 @@ no_job() { [ -z "$(ctl squeue -h)" ]; }
 check "Slurm has no job left" wait_for 30 no_job
 check "the shared folder is empty again" test -z "$(ls "$dir/plans")"
 refuses "a shared folder that does not exist" 1 'cannot create a folder in it: No such file' \
-	"$nomora" dataflow run --lab $lab --seconds 1 --random-runs 0 --json --slurm "$dir/none" "$scratch/job.json"
+	"$nomora" dataflow run --lab $lab --seconds 1 --json --slurm "$dir/none" "$scratch/job.json"
 
 # A worker of job j is killed. Job k runs to its end.
 jq '.jobs += [.jobs[0] | .name = "k" | .components[] |= (.tasks = 1) | .placement = {"a.0": "h4", "b.0": "h8", "c.0": "h15"}] | .slots = 3' \
 	"$scratch/job.json" >"$scratch/two.json"
-PATH=$dir/bin:$PATH "$nomora" dataflow run --lab $lab --seconds 40 --random-runs 0 --json --slurm "$dir/plans" "$scratch/two.json" >"$scratch/out" 2>"$scratch/said" &
+PATH=$dir/bin:$PATH "$nomora" dataflow run --lab $lab --seconds 40 --json --slurm "$dir/plans" "$scratch/two.json" >"$scratch/out" 2>"$scratch/said" &
 run=$!
 check "two jobs are under way" wait_for 60 jq -es 'map(select(.sink_MBps > 0.2)) | length > 2' "$scratch/out"
 for pid in $(ip netns pids "$lab-h15"); do
@@ -60,7 +60,7 @@ check "the result has the job's failure, and the other job's sink" jq -e '(.fail
 	(.sinks | map(select(.job == "k" and .measured_MBps > 0.3)) | length == 1)' <<<"$(tail -n 1 "$scratch/out")"
 check "Slurm has no job left after it" wait_for 30 no_job
 
-PATH=$dir/bin:$PATH setsid "$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 --json --slurm "$dir/plans" "$scratch/job.json" >"$scratch/out" 2>&1 &
+PATH=$dir/bin:$PATH setsid "$nomora" dataflow run --lab $lab --seconds 600 --json --slurm "$dir/plans" "$scratch/job.json" >"$scratch/out" 2>&1 &
 run=$!
 check "a run is under way" wait_for 60 grep -q run-second "$scratch/out"
 kill -KILL $run

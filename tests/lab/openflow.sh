@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora dataflow --openflow with Open vSwitch: a Fat-tree of 20 bridges in one private ovs-vswitchd (userspace
+# nomora dataflow openflow with Open vSwitch: a Fat-tree of 20 bridges in one private ovs-vswitchd (userspace
 # datapath), hosts in namespaces. Packets between hosts are counted by the flows on the plan's route and by no other
 # switch. KILLS=N updates are killed half done instead of 8.
 . "$(dirname "$0")/../cli/lib.sh"
@@ -23,7 +23,7 @@ cat >"$scratch/job.json" <<'TEXT'
  "components": [{"name": "a", "tasks": 2}, {"name": "b", "tasks": 2}], "edges": [{"from": "a", "to": "b"}],
  "placement": {"a.0": "h0", "a.1": "h1", "b.0": "h15", "b.1": "h8"}}]}
 TEXT
-"$nomora" dataflow --scenario "$scratch/net.json" "$scratch/job.json"
+"$nomora" dataflow plan --scenario "$scratch/net.json" "$scratch/job.json"
 # Link number l is port l + 1 at both ends.
 jq -r --arg prefix "$prefix" '.topology | ([.hosts[].name]) as $hosts | (.hosts | to_entries[] | .value.name as $h |
 	"ip netns add \($prefix)-\($h)", "ip -n \($prefix)-ovs link add \($h) up type veth peer name eth0 netns \($prefix)-\($h)",
@@ -35,7 +35,7 @@ jq -r --arg prefix "$prefix" '.topology | ([.hosts[].name]) as $hosts | (.hosts 
 	"$scratch/net.json" >"$scratch/make.sh"
 bash -e "$scratch/make.sh" "unix:$scratch/db.sock" || fail "the fabric is made"
 
-set_routes() { run "$nomora" dataflow --json --random-runs 0 --openflow "$scratch" --openflow-timeout-ms 60000 "$@" "$scratch/job.json"; }
+set_routes() { run "$nomora" dataflow openflow "$scratch" --json --timeout-ms 60000 "$@" "$scratch/job.json"; }
 flows() { ovs-ofctl -O OpenFlow13 dump-flows "$scratch/$1.mgmt" | grep "ip,nw_src=$2,nw_dst=$3"; }
 set_routes
 check "20 switches confirm 80 flows" grep -q '^80 flows in 20 switches confirmed' <<<"$err"
@@ -63,7 +63,7 @@ set_routes
 check "the next update leaves its flows alone" test "$(updates)" -eq 1
 
 # Restarted switches have lost their flows; a controller that is still running sets them again.
-"$nomora" dataflow --random-runs 0 --openflow "$scratch" --openflow-keep --openflow-timeout-ms 60000 "$scratch/job.json" >/dev/null 2>"$scratch/said" &
+"$nomora" dataflow openflow "$scratch" --keep --timeout-ms 60000 "$scratch/job.json" >/dev/null 2>"$scratch/said" &
 keeper=$!
 check "a controller keeps the flows" wait_for 60 grep -q '^80 flows' "$scratch/said"
 for restart in $(seq "${RESTARTS:-1}"); do

@@ -81,7 +81,7 @@ def listen():
 
 def update(listeners, job, most):
     """Passes messages on until `most` flow-mods have passed. Returns their number, and whether the controller was killed."""
-    command = [nomora, "dataflow", "--random-runs", "0", "--openflow", folder, "--openflow-timeout-ms", "60000", job]
+    command = [nomora, "dataflow", "openflow", folder, "--timeout-ms", "60000", job]
     controller = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     connections, changes = [], 0
     while changes < most and controller.poll() is None:
@@ -127,7 +127,7 @@ def exchange(a, b):
     return subprocess.run(ping, stdout=subprocess.DEVNULL).returncode == 0
 
 
-plan = json.loads(subprocess.check_output([nomora, "dataflow", "--json", "--random-runs", "0", jobs[0]]))
+plan = json.loads(subprocess.check_output([nomora, "dataflow", "plan", "--json", "--random-runs", "0", jobs[0]]))
 pairs = sorted({(hosts.index(r["from"]), hosts.index(r["to"])) for r in plan["routes"]})
 listeners = listen()
 update(listeners, jobs[0], sys.maxsize)
