@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include <base/stop.h>
-#include <worker/worker.h>
+#include <lab/worker/worker.h>
 
 #include "../commands.h"
 

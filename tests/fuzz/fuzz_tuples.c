@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <worker/tuple.h>
+#include <lab/worker/tuple.h>
 
 #include "fuzz_events.h"
 #include "link.h"

@@ -7,8 +7,8 @@
  *   8  sequence number on this connection     u64, from 0
  *  16  when the source emitted it             i64, ns of the monotonic clock
  */
-#ifndef WORKER_TUPLE_H
-#define WORKER_TUPLE_H
+#ifndef LAB_WORKER_TUPLE_H
+#define LAB_WORKER_TUPLE_H
 
 #include <stddef.h>
 #include <stdint.h>

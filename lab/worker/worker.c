@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <worker/worker.h>
+#include <lab/worker/worker.h>
 
 #include <errno.h>
 #include <math.h>

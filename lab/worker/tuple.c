@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <worker/tuple.h>
+#include <lab/worker/tuple.h>
 
 #include <endian.h>
 #include <errno.h>

@@ -9,8 +9,8 @@
  * all its inputs have ended and its queues are empty. So the tasks of a job end in the order of the data flow, without
  * losing a tuple.
  */
-#ifndef WORKER_WORKER_H
-#define WORKER_WORKER_H
+#ifndef LAB_WORKER_WORKER_H
+#define LAB_WORKER_WORKER_H
 
 #include <signal.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A worker's connections. Private. */
-#ifndef WORKER_LINK_H
-#define WORKER_LINK_H
+#ifndef LAB_WORKER_LINK_H
+#define LAB_WORKER_LINK_H
 
 #include <stdbool.h>
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 #include <base/error.h>
 #include <base/ns.h>
 #include <model/worker.h>
-#include <worker/tuple.h>
+#include <lab/worker/tuple.h>
 
 struct input {
 	int fd;             /* socket; -1: the sender has closed the connection */
