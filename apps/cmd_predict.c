@@ -11,7 +11,7 @@
 
 struct predict_options {
 	double latency_us, overhead_us, gap_ns, longest_us;
-	int64_t eager_bytes, port;
+	int64_t eager_bytes, port, runs;
 	int format;
 	const char *name, *curve, *job, *hosts;
 	bool json;
@@ -22,6 +22,7 @@ static const struct predict_options defaults = {
 	.overhead_us = 1,
 	.gap_ns = 0.8,
 	.eager_bytes = 65536,
+	.runs = 1,
 	.longest_us = 2000,
 	.name = "application",
 };
@@ -58,6 +59,8 @@ static const struct option_row rows[] = {
 		       "TCP port of the servers in a capture; 0: that with the most messages"),
 	OPTION_STRING(struct predict_options, hosts, "hosts", 0, "NAME,...",
 		      "host of each rank; added latency is between hosts only (default: each rank has its own)"),
+	OPTION_INTEGER(struct predict_options, runs, "runs", 0, "N", 1, PREDICTION_RUNS_MAXIMUM,
+		       "the files are N runs of the same program, one after the other: gives medians and intervals"),
 	OPTION_HEADING("The answer"),
 	OPTION_DOUBLE(struct predict_options, longest_us, "longest", 0, "US", 10, 1e6, "largest added round trip"),
 	OPTION_STRING(struct predict_options, name, "name", 'n', "NAME", "name of the application"),
@@ -108,6 +111,7 @@ static int predict(void *context, const struct option_operands *operands, struct
 	struct prediction_settings settings = {
 		.paths = operands->items,
 		.path_count = (uint32_t)operands->count,
+		.runs = (uint32_t)options->runs,
 		.format = (enum prediction_format)options->format,
 		.model = {.latency_ns = options->latency_us * 1000,
 			  .overhead_ns = options->overhead_us * 1000,

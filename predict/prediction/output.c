@@ -22,6 +22,12 @@ static double added_us(const struct prediction *prediction, double latency_ns)
 	return (latency_ns - prediction->settings.model.latency_ns) / 1000 * 2;
 }
 
+/* The run time of the run in the middle, of which the pieces are. */
+static double own_run_time_s(const struct prediction *prediction, double us)
+{
+	return runtime_at(&prediction->runtime, prediction->settings.model.latency_ns + us / 2 * 1000) / 1e9;
+}
+
 static double tolerance_us(const struct prediction *prediction, double times, bool *beyond)
 {
 	return added_us(prediction, runtime_tolerance(&prediction->runtime, times, beyond));
@@ -53,7 +59,7 @@ static void print_others(const struct prediction *prediction, FILE *out)
 /* Says that the model does not explain the recording. Returns false if it does. */
 static bool print_mismatch(const struct prediction *prediction, const char *before, FILE *out)
 {
-	double share = prediction_run_time_s(prediction, 0) / prediction->recorded_s;
+	double share = own_run_time_s(prediction, 0) / prediction->recorded_s;
 
 	if (!(share < 1 / mismatch) && !(share > mismatch))
 		return false;
@@ -84,27 +90,53 @@ static void print_head(const struct prediction *prediction, FILE *out)
 		fprintf(out, "LogGPS: L %g us, o %g us, G %g ns a byte, rendezvous above %" PRIu64 " bytes\n",
 			model->latency_ns / 1000, model->overhead_ns / 1000, model->gap_ns, model->eager_bytes);
 	if (isfinite(prediction->recorded_s))
-		fprintf(out, "Run time %.6g s; recorded were %.6g s\n", prediction_run_time_s(prediction, 0),
+		fprintf(out, "Run time %.6g s; recorded were %.6g s\n", own_run_time_s(prediction, 0),
 			prediction->recorded_s);
+	if (prediction->run_count)
+		fprintf(out,
+			"%zu runs: medians, and intervals that have the median with a probability of %.3g %%; else the "
+			"run in the middle\n",
+			prediction->run_count + 1, 100 * prediction_confidence(prediction));
 	if (print_mismatch(prediction, "", out))
 		fputc('\n', out);
 	print_others(prediction, out);
 }
 
-/* 0, then 1, 2 and 5 times the powers of ten, then the end. */
+/* The steps of the table after 0: 1, 2 and 5 times the powers of ten. */
+static double table_step(int i, double *step)
+{
+	double us = *step * (i % 3 == 0 ? 1 : i % 3 == 1 ? 2 : 5);
+
+	*step *= i % 3 == 2 ? 10 : 1;
+	return us;
+}
+
+static void print_row(const struct prediction *prediction, double us, FILE *out)
+{
+	struct prediction_range s = prediction_run_time_s(prediction, us);
+	struct prediction_range p = prediction_performance(prediction, us);
+
+	fprintf(out, "%13.6g us %9.6g s", us, s.median);
+	if (prediction->run_count)
+		fprintf(out, " %12.6g to %-12.6g", s.low, s.high);
+	fprintf(out, " %12.4f", p.median);
+	if (prediction->run_count)
+		fprintf(out, " %.4f to %.4f", p.low, p.high);
+	fprintf(out, " %29.0f\n", messages_at(prediction, us));
+}
+
 static void print_table(const struct prediction *prediction, FILE *out)
 {
 	double end_us = prediction->settings.longest_us, us = 0, step = 1;
 
-	fputs("\nadded round trip    run time  performance  messages on the longest path\n", out);
+	fprintf(out, "\nadded round trip    run time%s  performance%s  messages on the longest path\n",
+		prediction->run_count ? "  interval                    " : "",
+		prediction->run_count ? "  interval        " : "");
 	for (int i = 0;; i++) {
-		fprintf(out, "%13.6g us %9.6g s %12.4f %29.0f\n", us, prediction_run_time_s(prediction, us),
-			prediction_performance(prediction, us), messages_at(prediction, us));
+		print_row(prediction, us, out);
 		if (us >= end_us)
 			break;
-		us = step * (i % 3 == 0 ? 1 : i % 3 == 1 ? 2 : 5);
-		step *= i % 3 == 2 ? 10 : 1;
-		us = us > end_us ? end_us : us;
+		us = fmin(table_step(i, &step), end_us);
 	}
 }
 
@@ -160,7 +192,7 @@ static json_t *pieces_json(const struct prediction *prediction)
 		double us = added_us(prediction, piece->from_ns);
 
 		json_array_append_new(array, json_pack("{s:f, s:f, s:I}", "added_rtt_us", us, "run_time_s",
-						       prediction_run_time_s(prediction, us), "messages",
+						       own_run_time_s(prediction, us), "messages",
 						       (json_int_t)piece->messages));
 	}
 	return array;
@@ -202,19 +234,47 @@ static json_t *others_json(const struct prediction *prediction)
 	return array;
 }
 
+static json_t *range_json(struct prediction_range range)
+{
+	return json_pack("[f, f, f]", range.median, range.low, range.high);
+}
+
+/* Several runs: the rows of the table. */
+static json_t *runs_json(const struct prediction *prediction)
+{
+	double end_us = prediction->settings.longest_us, us = 0, step = 1;
+	json_t *points;
+
+	if (prediction->run_count == 0)
+		return json_null();
+	points = json_array();
+	for (int i = 0;; i++) {
+		json_array_append_new(points,
+				      json_pack("{s:f, s:o, s:o}", "added_rtt_us", us, "run_time_s",
+						range_json(prediction_run_time_s(prediction, us)), "performance",
+						range_json(prediction_performance(prediction, us))));
+		if (us >= end_us)
+			break;
+		us = fmin(table_step(i, &step), end_us);
+	}
+	return json_pack("{s:I, s:f, s:o}", "count", (json_int_t)prediction->run_count + 1, "confidence",
+			 prediction_confidence(prediction), "points", points);
+}
+
 json_t *prediction_json(const struct prediction *prediction)
 {
 	const struct loggps *model = &prediction->settings.model;
 
-	return json_pack(
-		"{s:s, s:s, s:i, s:I, s:{s:f, s:f, s:f, s:I}, s:o, s:f, s:o, s:o, s:o, s:o, s:o}", "schema",
-		"nomora.predict/1", "application", prediction->settings.application, "ranks", (int)prediction->ranks,
-		"nodes", (json_int_t)prediction->nodes, "model", "latency_us", model->latency_ns / 1000, "overhead_us",
-		model->overhead_ns / 1000, "gap_ns", model->gap_ns, "eager_bytes", (json_int_t)model->eager_bytes,
-		"recorded_s", json_number_or_null(prediction->recorded_s), "run_time_s",
-		prediction_run_time_s(prediction, 0), "pieces", pieces_json(prediction), "tolerates",
-		tolerances_json(prediction), "pairs", pairs_json(prediction), "not_modelled", others_json(prediction),
-		"capture", is_capture(prediction) ? turns_json(&prediction->turns) : json_null());
+	return json_pack("{s:s, s:s, s:i, s:I, s:{s:f, s:f, s:f, s:I}, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "schema", "nomora.predict/1", "application", prediction->settings.application, "ranks",
+			 (int)prediction->ranks, "nodes", (json_int_t)prediction->nodes, "model", "latency_us",
+			 model->latency_ns / 1000, "overhead_us", model->overhead_ns / 1000, "gap_ns", model->gap_ns,
+			 "eager_bytes", (json_int_t)model->eager_bytes, "recorded_s",
+			 json_number_or_null(prediction->recorded_s), "run_time_s",
+			 prediction_run_time_s(prediction, 0).median, "pieces", pieces_json(prediction), "runs",
+			 runs_json(prediction), "tolerates", tolerances_json(prediction), "pairs",
+			 pairs_json(prediction), "not_modelled", others_json(prediction), "capture",
+			 is_capture(prediction) ? turns_json(&prediction->turns) : json_null());
 }
 
 static int compare_ends(const void *a, const void *b)
@@ -294,12 +354,13 @@ static void print_capture_note(const struct prediction *prediction, FILE *out)
 	const struct turns *turns = &prediction->turns;
 
 	fprintf(out,
-		"Predicted from a capture of one run, not measured: %zu turns on %zu connections to port %u, %s loop. "
+		"Predicted from a capture of %s, not measured: %zu turns on %zu connections to port %u, %s loop. "
 		"Assumes "
 		"that think times and service times do not depend on latency, and that requests that wait for each "
 		"other "
 		"do so in the recorded order.",
-		turns->turn_count, turns->connection_count, turns->port, turns->loop == TURNS_OPEN ? "open" : "closed");
+		prediction->run_count ? "each of several runs" : "one run", turns->turn_count, turns->connection_count,
+		turns->port, turns->loop == TURNS_OPEN ? "open" : "closed");
 }
 
 static void print_note(const struct prediction *prediction, FILE *out)
@@ -308,23 +369,27 @@ static void print_note(const struct prediction *prediction, FILE *out)
 
 	if (is_capture(prediction)) {
 		print_capture_note(prediction, out);
-		return;
+	} else {
+		fprintf(out,
+			"Predicted from %s, not measured. Assumes that the computation between messages does not "
+			"depend "
+			"on latency, that %s, and LogGPS with L %g us, o %g us, G %g ns a byte, rendezvous above "
+			"%" PRIu64 " bytes.",
+			prediction->run_count ? "several recorded runs" : "one recorded run",
+			model->hosts ? "the ranks are on the stated hosts" : "each rank is on a host of its own",
+			model->latency_ns / 1000, model->overhead_ns / 1000, model->gap_ns, model->eager_bytes);
+		print_mismatch(prediction, " ", out);
 	}
-	fprintf(out,
-		"Predicted from one recorded run, not measured. Assumes that the computation between messages does not "
-		"depend "
-		"on latency, that %s, and LogGPS with L %g us, o %g us, G %g ns a byte, rendezvous above %" PRIu64
-		" bytes.",
-		model->hosts ? "the ranks are on the stated hosts" : "each rank is on a host of its own",
-		model->latency_ns / 1000, model->overhead_ns / 1000, model->gap_ns, model->eager_bytes);
-	print_mismatch(prediction, " ", out);
+	if (prediction->run_count)
+		fprintf(out, " Medians of %zu runs; the band has the median with a probability of %.3g %%.",
+			prediction->run_count + 1, 100 * prediction_confidence(prediction));
 }
 
 static void set_run_time(const struct prediction *prediction, struct curve *curve)
 {
 	curve->predicted = true;
 	curve->better = SWEEP_LOWER;
-	curve->baseline_value = prediction_run_time_s(prediction, 0);
+	curve->baseline_value = prediction_run_time_s(prediction, 0).median;
 	curve->baseline_deviation = NAN;
 	curve->baseline_rtt_us = 2 * prediction->settings.model.latency_ns / 1000;
 	curve->domain_low_us = 0;
@@ -338,21 +403,41 @@ static bool replace(char **text, char *by)
 	return by != NULL;
 }
 
-struct curve *prediction_curve(const struct prediction *prediction, struct error *err)
+/* Returns a curve with its table, and with a band if there are several runs; or NULL with err set. */
+static struct curve *curve_of_table(const struct prediction *prediction, struct error *err)
 {
 	size_t count = (size_t)(prediction->settings.longest_us / CURVE_STEP_US) + 1;
-	double *p = malloc(count * sizeof *p);
-	struct curve *curve;
+	double *p = malloc(count * sizeof *p), *low = malloc(count * sizeof *low), *high = malloc(count * sizeof *high);
+	struct curve *curve = NULL;
+
+	for (size_t i = 0; p && low && high && i < count; i++) {
+		struct prediction_range range = prediction_performance(prediction, CURVE_STEP_US * (double)i);
+
+		p[i] = range.median;
+		low[i] = range.low;
+		high[i] = range.high;
+	}
+	if (p && low && high)
+		curve = curve_from_table(prediction->settings.application, p, count, err);
+	else
+		error_set(err, ENOMEM, "out of memory");
+	free(p);
+	if (!curve || prediction->run_count == 0) {
+		free(low);
+		free(high);
+		return curve;
+	}
+	curve->band_low = low;
+	curve->band_high = high;
+	curve->band_confidence = prediction_confidence(prediction);
+	return curve;
+}
+
+struct curve *prediction_curve(const struct prediction *prediction, struct error *err)
+{
+	struct curve *curve = curve_of_table(prediction, err);
 	bool complete;
 
-	if (!p) {
-		error_set(err, ENOMEM, "out of memory");
-		return NULL;
-	}
-	for (size_t i = 0; i < count; i++)
-		p[i] = prediction_performance(prediction, CURVE_STEP_US * (double)i);
-	curve = curve_from_table(prediction->settings.application, p, count, err);
-	free(p);
 	if (!curve)
 		return NULL;
 	complete = replace(&curve->metric, strdup("run_time"));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <base/file.h>
+#include <base/quantile.h>
 #include <predict/goal/goal.h>
 
 static const double ns_per_us = 1000;
@@ -136,7 +137,8 @@ static int number_hosts(struct prediction *prediction, struct error *err)
 	return ranks ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 
-int prediction_make(const struct prediction_settings *settings, struct prediction *prediction, struct error *err)
+/* Fills an uninitialised prediction from one run. Returns 0, or -errno with err set. */
+static int make_run(const struct prediction_settings *settings, struct prediction *prediction, struct error *err)
 {
 	enum prediction_format format = settings->format;
 	struct execution_graph graph = {0};
@@ -165,6 +167,71 @@ int prediction_make(const struct prediction_settings *settings, struct predictio
 	return code;
 }
 
+static int compare_predictions(const void *a, const void *b)
+{
+	const struct prediction *p = a, *q = b;
+	double first = runtime_at(&p->runtime, p->settings.model.latency_ns),
+	       second = runtime_at(&q->runtime, q->settings.model.latency_ns);
+
+	return (first > second) - (first < second);
+}
+
+/* Keeps the middle one of the predictions, and the run times of the others. They are freed. */
+static int keep_middle(struct prediction *all, uint32_t count, struct prediction *prediction, struct error *err)
+{
+	uint32_t middle = (count - 1) / 2;
+
+	qsort(all, count, sizeof *all, compare_predictions);
+	*prediction = all[middle];
+	all[middle] = (struct prediction){0};
+	prediction->runs = calloc(count, sizeof *prediction->runs);
+	if (!prediction->runs)
+		return error_set(err, ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < count; i++) {
+		if (i == middle)
+			continue;
+		prediction->runs[prediction->run_count++] =
+			(struct prediction_run){all[i].runtime, all[i].settings.model.latency_ns};
+		all[i].runtime = (struct runtime){0};
+	}
+	return 0;
+}
+
+static int make_runs(const struct prediction_settings *settings, struct prediction *prediction, struct error *err)
+{
+	uint32_t files = settings->path_count / settings->runs;
+	struct prediction *all = calloc(settings->runs, sizeof *all);
+	int code = all ? 0 : error_set(err, ENOMEM, "out of memory");
+
+	for (uint32_t run = 0; run < settings->runs && code == 0; run++) {
+		struct prediction_settings one = *settings;
+
+		one.paths += (size_t)run * files;
+		one.path_count = files;
+		code = make_run(&one, &all[run], err);
+		if (code == 0 && all[run].ranks != all[0].ranks)
+			code = error_set(err, EINVAL, "%s: a run of %u ranks, but the first has %u", one.paths[0],
+					 all[run].ranks, all[0].ranks);
+	}
+	if (code == 0)
+		code = keep_middle(all, settings->runs, prediction, err);
+	for (uint32_t run = 0; all && run < settings->runs; run++)
+		prediction_free(&all[run]);
+	free(all);
+	return code;
+}
+
+int prediction_make(const struct prediction_settings *settings, struct prediction *prediction, struct error *err)
+{
+	*prediction = (struct prediction){0};
+	if (settings->runs <= 1)
+		return make_run(settings, prediction, err);
+	if (settings->runs > PREDICTION_RUNS_MAXIMUM || settings->path_count % settings->runs > 0)
+		return error_set(err, EINVAL, "%u files are not %u runs with as many files each", settings->path_count,
+				 settings->runs);
+	return make_runs(settings, prediction, err);
+}
+
 void prediction_free(struct prediction *prediction)
 {
 	runtime_free(&prediction->runtime);
@@ -172,15 +239,72 @@ void prediction_free(struct prediction *prediction)
 	free(prediction->others);
 	turns_free(&prediction->turns);
 	free(prediction->hosts);
+	for (size_t i = 0; i < prediction->run_count; i++)
+		runtime_free(&prediction->runs[i].runtime);
+	free(prediction->runs);
 	*prediction = (struct prediction){0};
 }
 
-double prediction_run_time_s(const struct prediction *prediction, double added_us)
+/* Sets *place to that of the interval's low end among the runs' ordered values. Its high end is as far from the last.
+ */
+static double find_interval(size_t runs, size_t *place)
 {
-	return runtime_at(&prediction->runtime, prediction->settings.model.latency_ns + added_us / 2 * ns_per_us) / 1e9;
+	/* probability that 0, or at most *place + 1, of the runs are below the median */
+	double share = pow(0.5, (double)runs), outside = share;
+
+	*place = 0;
+	if (runs < 2)
+		return 0;
+	for (size_t k = 1; k < runs / 2; k++) {
+		share *= (double)(runs - k + 1) / (double)k;
+		if (1 - 2 * (outside + share) < 0.95)
+			break;
+		outside += share;
+		*place = k;
+	}
+	return 1 - 2 * outside;
 }
 
-double prediction_performance(const struct prediction *prediction, double added_us)
+double prediction_confidence(const struct prediction *prediction)
 {
-	return prediction_run_time_s(prediction, 0) / prediction_run_time_s(prediction, added_us);
+	size_t place;
+
+	return find_interval(prediction->run_count + 1, &place);
+}
+
+static double seconds_at(const struct runtime *runtime, double latency_ns, double added_us)
+{
+	return runtime_at(runtime, latency_ns + added_us / 2 * ns_per_us) / 1e9;
+}
+
+/* The run time, or the performance: run time without added latency, divided by it. */
+static struct prediction_range range_at(const struct prediction *prediction, double added_us, bool performance)
+{
+	size_t count = prediction->run_count + 1, place;
+	double values[PREDICTION_RUNS_MAXIMUM], confidence = find_interval(count, &place);
+	struct prediction_range range = {NAN, NAN, NAN};
+
+	for (size_t i = 0; i < count; i++) {
+		const struct runtime *runtime = i ? &prediction->runs[i - 1].runtime : &prediction->runtime;
+		double low_ns = i ? prediction->runs[i - 1].latency_ns : prediction->settings.model.latency_ns;
+		double s = seconds_at(runtime, low_ns, added_us);
+
+		values[i] = performance ? seconds_at(runtime, low_ns, 0) / s : s;
+	}
+	range.median = quantile_median(values, count);
+	if (confidence > 0) {
+		range.low = values[place];
+		range.high = values[count - 1 - place];
+	}
+	return range;
+}
+
+struct prediction_range prediction_run_time_s(const struct prediction *prediction, double added_us)
+{
+	return range_at(prediction, added_us, false);
+}
+
+struct prediction_range prediction_performance(const struct prediction *prediction, double added_us)
+{
+	return range_at(prediction, added_us, true);
 }

@@ -48,6 +48,40 @@ has "GOAL, compressed" '^ +10 us +1\.1007e-05 s'
 out=$("$nomora" predict --latency 3 --gap 1 --longest 10 - <"$scratch/net.goal")
 has "GOAL from stdin" '^ +10 us +1\.1007e-05 s'
 
+# Runs whose computation takes 1, 2, 9, 4, 5, 6, 7, 8 and 3 us; a message of 8 bytes, L 3, o 1, G 1 ns: T(x) = calc + 5.007 us + x / 2.
+for us in 1 2 9 4 5 6 7 8 3; do
+	sed "s/calc 1000/calc ${us}000/" "$scratch/net.goal" >"$scratch/run-$us.goal"
+	runs+=("$scratch/run-$us.goal")
+done
+run "$nomora" predict --runs 9 --json -o "$scratch/curves/runs.json" --latency 3 --gap 1 --longest 20 "${runs[@]}"
+check "several runs: medians; an interval that has the median with 96.1 %, by the binomial distribution" python3 -c '
+import json, math, sys
+d, curve = json.loads(sys.argv[1]), json.load(open(sys.argv[2]))
+r = d["runs"]
+t = lambda calc, x: (calc + 5.007 + x / 2) * 1e-6
+# the second and the eighth of nine: fewer than two, or fewer than two of the others, are below the median
+assert r["count"] == 9 and abs(r["confidence"] - (1 - 2 * (1 + math.comb(9, 1)) / 2 ** 9)) < 1e-12
+near = lambda a, b: all(abs(x - y) < 1e-9 * y for x, y in zip(a, b, strict=True))
+for point in r["points"]:
+    x = point["added_rtt_us"]
+    assert near(point["run_time_s"], [t(5, x), t(2, x), t(8, x)]), point
+    assert near(point["performance"], [t(c, 0) / t(c, x) for c in (5, 2, 8)]), point
+p20 = r["points"][-1]["performance"]
+assert near([curve["table"]["p"][2], curve["band"]["low"][2], curve["band"]["high"][2]], p20)
+assert curve["band"]["confidence"] == r["confidence"] and curve["baseline"]["value"] == d["run_time_s"] == t(5, 0)
+' "$out" "$scratch/curves/runs.json"
+run "$nomora" predict --runs 3 --latency 3 --gap 1 --longest 20 "${runs[@]:0:3}"
+has "of three runs, the interval has all" '^3 runs: medians, .* probability of 75 %'
+has "in a table" '^ +20 us +1\.7007e-05 s +1\.6007e-05 to 2\.4007e-05 +0\.4120 +0\.3753 to 0\.5835 '
+run "$nomora" predict --runs 2 --latency 3 --json "${traces[@]}" "${traces[@]}"
+check "twice the same run of four ranks: the interval is empty" python3 -c '
+import json, sys
+d = json.loads(sys.argv[1])
+assert d["ranks"] == 4 and d["runs"]["count"] == 2 and all(len(set(p["run_time_s"])) == 1 for p in d["runs"]["points"])' "$out"
+refuses "files that are not so many runs" 1 '9 files are not 2 runs with as many files each' "$nomora" predict --runs 2 "${runs[@]}"
+sed 's/num_ranks 2/num_ranks 3/; $a rank 2 {\n}' "$scratch/net.goal" >"$scratch/three.goal"
+refuses "runs of different programs" 1 'three\.goal: a run of 3 ranks, but the first has 2' "$nomora" predict --runs 2 "$scratch/net.goal" "$scratch/three.goal"
+
 for rank in 0 1; do # 10 ms in a barrier that takes 20 us
 	printf 'MPI_Init:-:0\nMPI_Barrier:0:0,%d,2:10000\nMPI_Finalize:10000:-\n' $rank >"$scratch/slow-$rank.txt"
 done
