@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora predict: the curve of an application from one recorded run, without an injector. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <base/file.h>
 #include <base/json.h>
+#include <predict/check/check.h>
 #include <predict/prediction/prediction.h>
 
 #include "commands.h"
@@ -13,7 +16,7 @@ struct predict_options {
 	double latency_us, overhead_us, gap_ns, longest_us;
 	int64_t eager_bytes, port, runs;
 	int format;
-	const char *name, *curve, *job, *hosts;
+	const char *name, *curve, *job, *hosts, *measured, *plan;
 	bool json;
 };
 
@@ -39,11 +42,13 @@ static const char teach[] =
 	"  $ nomora predict --latency 3 --overhead 1 --gap 0.8 --name sweep3d -o curves/sweep3d.json rank-*.txt\n"
 	"  $ nomora predict --latency 3 --job jobs.jsonl --name ring ring.goal\n"
 	"  $ nomora predict --name redis -o curves/redis.json redis.pcap\n"
+	"  $ nomora predict --check app.plan --measured check.csv run/*.trace -- --share-machine\n"
 	"\n"
 	"Latency, overhead and gap are those of the recorded run: half of the round trip of a short message between\n"
 	"two hosts (nomora probe measures it), the CPU's time for a message, and 1/bandwidth. A capture needs none of "
 	"them.\n"
-	"Exit status: 0 done, 1 bad file, 2 usage.\n";
+	"Options after -- are for the sweep of --check.\n"
+	"Exit status: 0 done, 1 bad file, 2 usage, 3 runs of the sweep were disturbed.\n";
 
 static const struct option_row rows[] = {
 	OPTION_HEADING("The recorded run"),
@@ -67,18 +72,23 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct predict_options, curve, "output", 'o', "CURVE.json", "write the curve"),
 	OPTION_STRING(struct predict_options, job, "job", 0, "JOBS.jsonl",
 		      "write a job with the messages on the longest path as its graph, for nomora place"),
+	OPTION_STRING(struct predict_options, measured, "measured", 0, "SWEEP.csv",
+		      "compare with this sweep of the same program"),
+	OPTION_STRING(struct predict_options, plan, "check", 0, "PLAN",
+		      "first run this plan of nomora sweep at three delays, into the file of --measured"),
 	OPTION_FLAG(struct predict_options, json, "json", 0, "print the answer as JSON, nomora.predict/1"),
 	OPTION_END,
 };
 
 static const struct option_usage usage = {
 	.command = "nomora predict",
-	.operands = "FILE...",
+	.operands = "FILE... [-- SWEEP-OPTION...]",
 	.summary = "Predict an application's curve from one recorded run, without an injector.",
 	.teach = teach,
 	.rows = rows,
 	.operands_minimum = 1,
 	.operands_maximum = -1,
+	.takes_rest = true,
 };
 
 static int write_curve(const struct prediction *prediction, const char *path, struct error *err)
@@ -105,6 +115,73 @@ static int write_job(const struct prediction *prediction, const char *path, stru
 	return file_writer_commit(writer, err);
 }
 
+/*
+ * Runs the plan at delays that add 1/100, 1/20 and 1/4 of the longest round trip, by nomora sweep's own command, which
+ * also resumes an interrupted sweep. Returns its exit code, or -ENOMEM.
+ */
+static int run_sweep(const struct predict_options *options, const struct option_operands *operands)
+{
+	char delays[64];
+	const char *words[] = {"sweep", options->plan, "--output", options->measured, "--delays", delays};
+	size_t fixed = sizeof words / sizeof *words;
+	char **all = calloc(fixed + (size_t)operands->rest_count + 1, sizeof *all);
+	int code;
+
+	if (!all)
+		return -ENOMEM;
+	/* the injector's steps are 0.1 us */
+	snprintf(delays, sizeof delays, "0 %.1f %.1f %.1f", fmax(options->longest_us / 200, 0.1),
+		 options->longest_us / 40, options->longest_us / 8);
+	for (size_t i = 0; i < fixed; i++)
+		all[i] = (char *)words[i];
+	for (int i = 0; i < operands->rest_count; i++)
+		all[fixed + (size_t)i] = operands->rest[i];
+	code = command_sweep((int)fixed + operands->rest_count, all);
+	free(all);
+	return code;
+}
+
+static int print(const struct prediction *prediction, const struct check *check, bool json, struct error *err)
+{
+	json_t *root;
+
+	if (!json) {
+		prediction_print(prediction, stdout);
+		if (check->count)
+			check_print(check, stdout);
+		return command_flush(err);
+	}
+	root = prediction_json(prediction);
+	if (root && json_object_set_new(root, "check", check->count ? check_json(check) : json_null()) < 0) {
+		json_decref(root);
+		root = NULL;
+	}
+	return json_write_file_new("-", root, err);
+}
+
+/* Checks the prediction if the options ask for it, writes its files and prints it. */
+static int answer(const struct prediction *prediction, const struct predict_options *options,
+		  const struct option_operands *operands, struct error *err)
+{
+	struct check check = {0};
+	int code = options->plan ? run_sweep(options, operands) : 0;
+
+	if (code == COMMAND_NEGATIVE)
+		code = 0; /* the rows say which runs were disturbed */
+	if (code == 0 && options->measured)
+		code = check_make(prediction, options->measured, &check, err);
+	if (code == 0 && options->curve)
+		code = write_curve(prediction, options->curve, err);
+	if (code == 0 && options->job)
+		code = write_job(prediction, options->job, err);
+	if (code == 0)
+		code = print(prediction, &check, options->json, err);
+	if (code == 0 && check.disturbed)
+		code = COMMAND_NEGATIVE;
+	check_free(&check);
+	return code;
+}
+
 static int predict(void *context, const struct option_operands *operands, struct error *err)
 {
 	const struct predict_options *options = context;
@@ -126,18 +203,20 @@ static int predict(void *context, const struct option_operands *operands, struct
 		.hosts = options->hosts,
 	};
 	struct prediction prediction;
-	int code = prediction_make(&settings, &prediction, err);
+	int code;
 
-	if (code == 0 && options->curve)
-		code = write_curve(&prediction, options->curve, err);
-	if (code == 0 && options->job)
-		code = write_job(&prediction, options->job, err);
-	if (code == 0 && options->json)
-		code = json_write_file_new("-", prediction_json(&prediction), err);
-	else if (code == 0)
-		prediction_print(&prediction, stdout);
+	if (options->plan && !options->measured)
+		return command_misused(err, "--check needs --measured SWEEP.csv, the file for the sweep");
+	if (operands->rest_count && !options->plan)
+		return command_misused(err, "options after -- are for the sweep of --check PLAN");
+	if (options->plan && options->json)
+		return command_misused(err,
+				       "--check prints the sweep, too; for --json, give --measured alone after it");
+	code = prediction_make(&settings, &prediction, err);
+	if (code == 0)
+		code = answer(&prediction, options, operands, err);
 	prediction_free(&prediction);
-	return code == 0 ? command_flush(err) : code;
+	return code;
 }
 
 int command_predict(int argc, char **argv)

@@ -160,21 +160,25 @@ static int add_threshold(struct chart *chart, const struct curve *curve, bool al
 static int add_curve(struct chart *chart, const struct figures_curves *figure, size_t index, double log_start_us)
 {
 	const struct curve *curve = figure->curves[index];
-	const char *label = figure->labels ? figure->labels[index] : curve->application;
+	const char *name = figure->labels ? figure->labels[index] : curve->application;
 	bool alone = figure->count == 1, own_levels = alone || figure->one_sweep;
 	int colour = (int)index + 1;
-	struct chart_style style = {.colour = colour}, points = {.colour = colour, .marker = CHART_CIRCLE};
+	struct chart_style style = {.colour = colour, .dashed = curve->predicted};
+	struct chart_style points = {.colour = colour, .marker = CHART_CIRCLE};
+	char label[256], band[40];
 	struct polyline line;
 	int rc = polyline_create(curve, log_start_us, &line);
 
 	if (rc != 0)
 		return rc;
+	snprintf(label, sizeof label, "%s%s", alone ? "curve" : name, curve->predicted ? ", predicted" : "");
+	snprintf(band, sizeof band, "%.3g %% band", 100 * curve->band_confidence);
 	if (own_levels)
 		points.colour = alone ? 2 : CHART_GREY;
 	if (curve->band_low && curve->band_high)
-		rc = chart_add_band(chart, alone ? "95 % band" : NULL, line.x, line.low, line.high, line.count, style);
+		rc = chart_add_band(chart, alone ? band : NULL, line.x, line.low, line.high, line.count, style);
 	if (rc == 0)
-		rc = chart_add_line(chart, alone ? "curve" : label, line.x, line.y, line.count, style);
+		rc = chart_add_line(chart, label, line.x, line.y, line.count, style);
 	free(line.x);
 	if (rc == 0 && (!figure->one_sweep || index == 0))
 		rc = add_levels(chart, curve, own_levels ? "measured, ± deviation of a run" : NULL, points);

@@ -104,7 +104,7 @@ void report_curve(FILE *out, const struct curve *curve, bool named)
 	if (named) {
 		fputs("<h3>", out);
 		xml_print(out, curve->application);
-		fputs("</h3>\n", out);
+		fputs(curve->predicted ? ", predicted</h3>\n" : "</h3>\n", out);
 	}
 	fputs("<p><b>", out);
 	xml_print(out, curve->equation);

@@ -82,6 +82,41 @@ refuses "files that are not so many runs" 1 '9 files are not 2 runs with as many
 sed 's/num_ranks 2/num_ranks 3/; $a rank 2 {\n}' "$scratch/net.goal" >"$scratch/three.goal"
 refuses "runs of different programs" 1 'three\.goal: a run of 3 ranks, but the first has 2' "$nomora" predict --runs 2 "$scratch/net.goal" "$scratch/three.goal"
 
+# Of the first of these runs, T(x) = 6.007 us + x / 2. The sweep has twice a delay of 0, 5 and 10 us a direction.
+sweep_rows() {
+	echo delay_us,direction,run,metric,unit,better,value,started_at,disturbed
+	printf '%s,both,%s,seconds,s,lower,%s,2026-11-29T10:00:00Z,%s\n' 0 0 2 0 0 1 2 0 5 0 4 0 5 1 4 0 10 0 5 0 10 1 5 "$1"
+}
+sweep_rows 0 >"$scratch/good.csv"
+run "$nomora" predict --latency 3 --gap 1 --longest 20 --measured "$scratch/good.csv" --json "$scratch/run-1.goal"
+[ "$code" -eq 0 ] && pass "a sweep to check by" || fail "a sweep to check by" "exit $code" "$err"
+check "predicted against measured, as worked out by hand" python3 -c '
+import json, sys
+c = json.loads(sys.argv[1])["check"]
+assert c["metric"] == "seconds" and c["runs"] == 6 and c["disturbed"] == 0, c
+errors = [6.007 / 11.007 / 0.5 - 1, 6.007 / 16.007 / 0.4 - 1] # predicted, measured
+assert [level["added_rtt_us"] for level in c["levels"]] == [10, 20]
+for level, error, measured in zip(c["levels"], errors, [0.5, 0.4]):
+    assert abs(level["error"] - error) < 1e-9 and abs(level["measured"] - measured) < 1e-9, level
+assert abs(c["worst_error"] - abs(errors[0])) < 1e-9 and c["worst_us"] == 10
+assert abs(c["median_error"] - (abs(errors[0]) + abs(errors[1])) / 2) < 1e-9' "$out"
+sweep_rows 1 >"$scratch/disturbed.csv"
+run "$nomora" predict --latency 3 --gap 1 --longest 20 --measured "$scratch/disturbed.csv" "$scratch/run-1.goal"
+[ "$code" -eq 3 ] && pass "disturbed runs: exit 3" || fail "disturbed runs: exit 3" "exit $code" "$err"
+has "the table" '^ +10 us +0\.5000 +0\.5457 +\+9\.1 %'
+has "the error" '^Error: median 7\.7 %, worst 9\.1 % at 10 us$'
+has "and a warning" '^Warning: 1 of the 6 runs were disturbed'
+refuses "a sweep beyond the prediction" 1 'good\.csv:6: 20 us of added round trip, but the prediction ends at 15 us: use --longest 20' \
+	"$nomora" predict --longest 15 --measured "$scratch/good.csv" "$scratch/run-1.goal"
+grep -v ',both,' "$scratch/good.csv" >"$scratch/none.csv"
+refuses "a sweep without rows" 1 'none\.csv' "$nomora" predict --measured "$scratch/none.csv" "$scratch/run-1.goal"
+refuses "a plan without a file" 2 'check needs --measured' "$nomora" predict --check redis "$scratch/run-1.goal"
+refuses "options of a sweep without a plan" 2 'are for the sweep of --check PLAN' "$nomora" predict "$scratch/run-1.goal" -- --share-machine
+refuses "a plan that does not exist" 1 'nothing\.plan' "$nomora" predict --check nothing.plan --measured "$scratch/new.csv" "$scratch/run-1.goal"
+run "$nomora" predict --check redis --measured "$scratch/dry.csv" --longest 400 "$scratch/run-1.goal" -- --dry-run --repetitions 2
+check "the plan runs at delays of 1/100, 1/20 and 1/4 of the longest round trip, with the sweep's own options" \
+	test "$(printf '%s\n' "$out" | awk '$3 == "us" && $4 == "run" { print $2 }' | sort -nu | xargs)" = '0 2 10 50'
+
 for rank in 0 1; do # 10 ms in a barrier that takes 20 us
 	printf 'MPI_Init:-:0\nMPI_Barrier:0:0,%d,2:10000\nMPI_Finalize:10000:-\n' $rank >"$scratch/slow-$rank.txt"
 done

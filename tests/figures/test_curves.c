@@ -105,6 +105,26 @@ Test(figures_curves, several_curves_differ_in_colour_and_carry_their_names)
 	curve_destroy((struct curve *)curves[1]);
 }
 
+Test(figures_curves, a_predicted_curve_beside_a_measured_one_says_so)
+{
+	struct curve *measured = make_curve("ring"), *predicted = make_curve("ring");
+	const struct curve *curves[] = {measured, predicted};
+	struct chart *chart;
+
+	predicted->predicted = true;
+	predicted->band_confidence = 0.75;
+	chart = figures_curves_chart(&(struct figures_curves){.curves = curves, .count = 2}, NULL);
+	cr_assert_str_eq(find(chart, SERIES_LINE, 0)->label, "ring");
+	cr_assert_str_eq(find(chart, SERIES_LINE, 1)->label, "ring, predicted");
+	cr_assert(!find(chart, SERIES_LINE, 0)->style.dashed && find(chart, SERIES_LINE, 1)->style.dashed);
+	chart_destroy(chart);
+	chart = figures_curves_chart(&(struct figures_curves){.curves = &curves[1], .count = 1}, NULL);
+	cr_assert_str_eq(find(chart, SERIES_BAND, 0)->label, "75 % band");
+	chart_destroy(chart);
+	curve_destroy(measured);
+	curve_destroy(predicted);
+}
+
 Test(figures_curves, a_table_without_levels_or_band_is_drawn)
 {
 	const double p[] = {1, 0.5};

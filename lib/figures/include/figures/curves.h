@@ -2,7 +2,8 @@
 /*
  * Draws curves as a chart: measured levels with the deviation of one run, the fitted curve, its 95 % band, the
  * threshold with its interval, and the baseline at 1. A single curve is drawn with all of these; several curves have a
- * colour each. The curves are borrowed and not changed. Different threads may draw different charts at the same time.
+ * colour each. The line of a predicted curve is dashed, and its label says so. The curves are borrowed and not changed.
+ * Different threads may draw different charts at the same time.
  */
 #ifndef FIGURES_CURVES_H
 #define FIGURES_CURVES_H
