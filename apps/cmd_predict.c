@@ -7,6 +7,7 @@
 
 #include <base/file.h>
 #include <base/json.h>
+#include <predict/calibration/calibration.h>
 #include <predict/check/check.h>
 #include <predict/prediction/prediction.h>
 
@@ -16,7 +17,7 @@ struct predict_options {
 	double latency_us, overhead_us, gap_ns, longest_us;
 	int64_t eager_bytes, port, runs;
 	int format;
-	const char *name, *curve, *job, *hosts, *measured, *plan;
+	const char *name, *curve, *job, *hosts, *model, *measured, *plan;
 	bool json;
 };
 
@@ -45,14 +46,17 @@ static const char teach[] =
 	"  $ nomora predict --check app.plan --measured check.csv run/*.trace -- --share-machine\n"
 	"\n"
 	"Latency, overhead and gap are those of the recorded run: half of the round trip of a short message between\n"
-	"two hosts (nomora probe measures it), the CPU's time for a message, and 1/bandwidth. A capture needs none of "
-	"them.\n"
+	"two hosts, the CPU's time for a message, and 1/bandwidth. nomora trace --calibrate measures them for "
+	"--model.\n"
+	"A capture needs none of them.\n"
 	"Options after -- are for the sweep of --check.\n"
 	"Exit status: 0 done, 1 bad file, 2 usage, 3 runs of the sweep were disturbed.\n";
 
 static const struct option_row rows[] = {
 	OPTION_HEADING("The recorded run"),
 	OPTION_CHOICE(struct predict_options, format, "format", 0, "NAME", formats, "format of the files"),
+	OPTION_STRING(struct predict_options, model, "model", 'm', "MODEL.json",
+		      "the next four, as nomora trace --calibrate measured them"),
 	OPTION_DOUBLE(struct predict_options, latency_us, "latency", 'L', "US", 0, 1e6,
 		      "one-way latency of the recorded run's network"),
 	OPTION_DOUBLE(struct predict_options, overhead_us, "overhead", 0, "US", 0, 1e6,
@@ -182,6 +186,24 @@ static int answer(const struct prediction *prediction, const struct predict_opti
 	return code;
 }
 
+/* The model is that of the file or of the options. Returns 0, an exit code, or -errno. */
+static int choose_model(const struct predict_options *options, struct prediction_settings *settings, struct error *err)
+{
+	bool stated = options->latency_us != defaults.latency_us || options->overhead_us != defaults.overhead_us ||
+		      options->gap_ns != defaults.gap_ns || options->eager_bytes != defaults.eager_bytes;
+
+	settings->model_stated = stated || options->model;
+	settings->model = (struct loggps){.latency_ns = options->latency_us * 1000,
+					  .overhead_ns = options->overhead_us * 1000,
+					  .gap_ns = options->gap_ns,
+					  .eager_bytes = (uint64_t)options->eager_bytes};
+	if (!options->model)
+		return 0;
+	if (stated)
+		return command_misused(err, "--model has what --latency, --overhead, --gap and --eager say");
+	return calibration_load(options->model, &settings->model, err);
+}
+
 static int predict(void *context, const struct option_operands *operands, struct error *err)
 {
 	const struct predict_options *options = context;
@@ -190,13 +212,6 @@ static int predict(void *context, const struct option_operands *operands, struct
 		.path_count = (uint32_t)operands->count,
 		.runs = (uint32_t)options->runs,
 		.format = (enum prediction_format)options->format,
-		.model = {.latency_ns = options->latency_us * 1000,
-			  .overhead_ns = options->overhead_us * 1000,
-			  .gap_ns = options->gap_ns,
-			  .eager_bytes = (uint64_t)options->eager_bytes},
-		.model_stated = options->latency_us != defaults.latency_us ||
-				options->overhead_us != defaults.overhead_us || options->gap_ns != defaults.gap_ns ||
-				options->eager_bytes != defaults.eager_bytes,
 		.longest_us = options->longest_us,
 		.application = options->name,
 		.port = (uint16_t)options->port,
@@ -212,6 +227,9 @@ static int predict(void *context, const struct option_operands *operands, struct
 	if (options->plan && options->json)
 		return command_misused(err,
 				       "--check prints the sweep, too; for --json, give --measured alone after it");
+	code = choose_model(options, &settings, err);
+	if (code != 0)
+		return code;
 	code = prediction_make(&settings, &prediction, err);
 	if (code == 0)
 		code = answer(&prediction, options, operands, err);

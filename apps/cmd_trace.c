@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora trace: runs an MPI program with the recorder in it. */
+/* nomora trace: runs an MPI program with the recorder in it, or measures messages between two ranks. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <base/number.h>
+#include <predict/calibration/calibration.h>
 #include <predict/recorder/recorder.h>
 
 #include "commands.h"
 
 struct trace_options {
-	const char *folder;
+	const char *folder, *model;
 };
 
 static const char teach[] =
@@ -22,16 +24,25 @@ static const char teach[] =
 	"The recorder is a library that LD_PRELOAD loads into the program. If mpirun starts ranks on other hosts, "
 	"give\n"
 	"them both variables (Open MPI: mpirun -x LD_PRELOAD -x NOMORA_TRACE), and use a folder that all hosts share.\n"
+	"\n"
+	"--calibrate measures the network for nomora predict, with a ping-pong of two ranks; after -- is only the "
+	"launcher:\n"
+	"\n"
+	"  $ nomora trace --calibrate model.json -- mpirun -n 2 --host a,b\n"
+	"  $ nomora predict --model model.json --name app -o curves/app.json run/*.trace\n"
+	"\n"
 	"Exit status: that of the command; 1 also if no rank was recorded.\n";
 
 static const struct option_row rows[] = {
 	OPTION_STRING(struct trace_options, folder, "output", 'o', "FOLDER", "folder of the files; it is made"),
+	OPTION_STRING(struct trace_options, model, "calibrate", 0, "MODEL.json",
+		      "instead of a recording: measure latency, overhead, gap and eager limit between two ranks"),
 	OPTION_END,
 };
 
 static const struct option_usage usage = {
 	.command = "nomora trace",
-	.operands = "-o FOLDER -- COMMAND [ARGUMENT...]",
+	.operands = "-o FOLDER | --calibrate MODEL.json -- COMMAND [ARGUMENT...]",
 	.summary = "Record the MPI calls of a program, for nomora predict.",
 	.teach = teach,
 	.rows = rows,
@@ -40,16 +51,32 @@ static const struct option_usage usage = {
 	.takes_rest = true,
 };
 
+static int calibrate(const struct trace_options *options, const struct option_operands *operands, struct error *err)
+{
+	struct calibration calibration;
+	int code = calibration_run(operands->rest, &calibration, err);
+
+	if (code == 0)
+		code = calibration_save(&calibration, options->model, err);
+	if (code < 0)
+		return code;
+	if (strcmp(options->model, "-") != 0)
+		calibration_print(&calibration, stdout);
+	return command_flush(err);
+}
+
 static int trace(void *context, const struct option_operands *operands, struct error *err)
 {
 	const struct trace_options *options = context;
 	struct recorder_result result;
 	int code;
 
-	if (!options->folder)
-		return command_misused(err, "missing option --output FOLDER");
+	if (!options->folder == !options->model)
+		return command_misused(err, "expected one of --output FOLDER and --calibrate MODEL.json");
 	if (operands->rest_count == 0)
 		return command_misused(err, "missing the command after --");
+	if (options->model)
+		return calibrate(options, operands, err);
 	code = recorder_run(options->folder, operands->rest, &result, err);
 	if (code < 0)
 		return code;

@@ -86,11 +86,11 @@ static int read_capture(struct prediction *prediction, struct execution_graph *g
 		return error_set(err, EINVAL, "%s: a capture is one file, found %u", settings->paths[0],
 				 settings->path_count);
 	if (settings->model_stated)
-		return error_set(
-			err, EINVAL,
-			"%s: a capture shows its own latency: --latency, --overhead, --gap and --eager are for "
-			"messages between ranks",
-			settings->paths[0]);
+		return error_set(err, EINVAL,
+				 "%s: a capture shows its own latency: --model, --latency, --overhead, --gap and "
+				 "--eager are for "
+				 "messages between ranks",
+				 settings->paths[0]);
 	if (settings->hosts)
 		return error_set(err, EINVAL, "%s: a capture has its hosts: the list of hosts is for ranks",
 				 settings->paths[0]);

@@ -56,6 +56,8 @@ COMMANDS = {
     "simulate --csv": ["simulate", "--csv", DATA + "/fuzz/batch_csv_1", "--curves", CURVES, "--hours", "1", "-o", "simulated"],
     "predict": ["predict", DATA + "/fuzz/goal_1", "--hosts", "a,b", "-o", "c.json", "--job", "j.jsonl", "--json"],
     "predict, capture": ["predict", DATA + "/predict/redis.pcap", "-o", "c.json", "--json"],
+    "trace --calibrate": ["trace", "--calibrate", "model.json", "--", "sh", "-c", "cat '" + DATA + "/fuzz/loggps_2'"],
+    "predict --model": ["predict", "--model", DATA + "/fuzz/loggps_1", DATA + "/fuzz/goal_1"],
     "predict, runs": ["predict", "--runs", "2", DATA + "/fuzz/goal_1", DATA + "/fuzz/goal_1", "--measured", "plain.csv", "-o", "c.json", "--json"],
     "predict, traces": ["predict", *(DATA + f"/predict/sweep3d-{rank}.txt.gz" for rank in range(4))],
     "recover": ["recover", DATA + "/fuzz/recovery_1", "--json"],

@@ -185,13 +185,42 @@ else
 	skip "a program of another MPI" "needs MPICH beside Open MPI"
 fi
 
+# --calibrate against what is known of the library: its eager limit counts its own header of 56 bytes over TCP.
+for limit in 8192 32768; do
+	run "$nomora" trace --calibrate "$scratch/model.json" -- mpirun --oversubscribe -n 2 --mca pml ob1 --mca btl tcp,self --mca btl_tcp_eager_limit $limit
+	found=$(sed -n 's/.*"eager_bytes": \([0-9]*\).*/\1/p' "$scratch/model.json")
+	[ "$code" -eq 0 ] && [ "$found" = $((limit - 56)) ] && pass "the eager limit of $limit bytes" || fail "the eager limit of $limit bytes" "$found $code $err"
+done
+check "latency and overheads are half of the round trip of a byte" python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+half = d["round_trips"][0]["us"] / 2
+assert d["round_trips"][0]["bytes"] == 1 and abs(d["latency_us"] + 2 * d["overhead_us"] - half) < 1e-6 * half
+assert d["hosts"] == [sys.argv[2]] * 2 and d["library"].startswith("Open MPI") and d["gap_ns"] > 0' "$scratch/model.json" "$(uname -n)"
+# 200 messages of 4 bytes, one after the other: each 2o + L + 3G.
+printf '{"schema": "nomora.loggps/1", "latency_us": 3e5, "overhead_us": 2000, "gap_ns": 1e6, "eager_bytes": 99}' >"$scratch/slow.json"
+run "$nomora" predict --json --model "$scratch/slow.json" "$scratch/pingpong.run"/*.trace
+check "predict --model: the run time is that of the model, worked out by hand" python3 -c '
+import json, sys
+d = json.loads(sys.argv[1])
+assert d["model"] == {"latency_us": 3e5, "overhead_us": 2000, "gap_ns": 1e6, "eager_bytes": 99}
+assert abs(d["run_time_s"] - 200 * (2 * 2e-3 + 0.3 + 3 * 1e-3)) < 0.5, d["run_time_s"]' "$out"
+refuses "a model and its options" 2 '\-\-model has what' "$nomora" predict --model "$scratch/slow.json" --gap 1 "$scratch/pingpong.run"/*.trace
+sed 's/0.3\|3e5/-1/' "$scratch/slow.json" >"$scratch/bad.json"
+refuses "a model that cannot be" 1 'bad\.json: latency_us: ' "$nomora" predict --model "$scratch/bad.json" "$scratch/pingpong.run"/*.trace
+refuses "a calibration of three ranks" 1 'exit status' "$nomora" trace --calibrate "$scratch/none.json" -- mpirun --oversubscribe -n 3
+refuses "a launcher that starts nothing" 1 'did not print all its values' "$nomora" trace --calibrate "$scratch/none.json" -- true
+refuses "a launcher that does not exist" 1 'no-such-mpirun' "$nomora" trace --calibrate "$scratch/none.json" -- no-such-mpirun
+check "they leave no file" test ! -e "$scratch/none.json"
+refuses "a folder and a calibration" 2 'expected one of' "$nomora" trace -o "$scratch/x" --calibrate "$scratch/x.json" -- true
+
 refuses "a rank is missing" 1 'rank 0 of 4, but 3 files were given: one for each rank' "$nomora" predict "$scratch/ring.run"/rank-00000[0-2].trace
 refuses "a rank comes twice" 1 'rank 0 was in .* already' "$nomora" predict "$scratch/ring.run"/rank-00000[0-2].trace "$scratch/ring.run/rank-000000.trace"
 head -c 5000 "$scratch/ring.run/rank-000003.trace" >"$scratch/cut.trace"
 refuses "a cut file" 1 'cut\.trace: cut: it should have [0-9]+ records' "$nomora" predict "$scratch/ring.run"/rank-00000[0-2].trace "$scratch/cut.trace"
 refuses "a folder with traces" 1 'has traces already' "$nomora" trace -o "$scratch/ring.run" -- true
 refuses "a program without MPI" 1 'no rank was recorded' "$nomora" trace -o "$scratch/none.run" -- true
-refuses "no folder" 2 '\-\-output' "$nomora" trace -- true
+refuses "no folder" 2 'expected one of' "$nomora" trace -- true
 refuses "no command" 2 'command' "$nomora" trace -o "$scratch/none.run"
 run "$nomora" trace -o "$scratch/none.run" -- sh -c 'exit 7'
 [ "$code" -eq 1 ] && pass "a failed command without ranks" || fail "a failed command without ranks" "$code"
