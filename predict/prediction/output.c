@@ -46,14 +46,20 @@ static double messages_at(const struct prediction *prediction, double us)
 
 static void print_others(const struct prediction *prediction, FILE *out)
 {
+	double all_s = 0;
+
 	if (prediction->other_count == 0)
 		return;
 	fputs("Not modelled, so that their time counts as computation:", out);
-	for (size_t i = 0; i < prediction->other_count; i++)
+	for (size_t i = 0; i < prediction->other_count; i++) {
+		double s = prediction->others[i].us / 1e6;
+
 		fprintf(out, "%s %s (%" PRIu64 " call%s, %.3g s in all ranks)", i ? "," : "",
 			prediction->others[i].name, prediction->others[i].calls, number_s(prediction->others[i].calls),
-			prediction->others[i].us / 1e6);
-	fputs("\n", out);
+			s);
+		all_s += s;
+	}
+	fprintf(out, "; together %.3g %% of the run\n", 100 * all_s / (prediction->recorded_s * prediction->ranks));
 }
 
 /* Says that the model does not explain the recording. Returns false if it does. */

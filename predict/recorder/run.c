@@ -139,10 +139,9 @@ int recorder_run(const char *folder, char *const *words, struct recorder_result 
 	if (result->status < 0)
 		return result->status;
 	count(path, result);
-	return result->ranks
-		       ? 0
-		       : error_set(err, ENODATA,
-				   "%s: no rank was recorded: the command called no MPI_Init of a C program, or its "
-				   "hosts do not share this folder",
-				   folder);
+	return result->ranks ? 0
+			     : error_set(err, ENODATA,
+					 "%s: no rank was recorded: the command called no MPI_Init, or its "
+					 "hosts do not share this folder",
+					 folder);
 }

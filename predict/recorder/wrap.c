@@ -1,25 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI's profiling interface: each function here calls the one with the prefix PMPI, and records the call. If nothing is
- * recorded, it does no more than that: the program's MPI may be another one than ours, with other types.
+ * MPI's profiling interface: each function here calls the library's with the prefix PMPI, and records the call. Ours
+ * have both names: Open MPI's Fortran functions call those with the prefix. If nothing is recorded, a function does no
+ * more than that: the program's MPI may be another one than ours, with other types.
  */
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "recorder_priv.h"
 
+/* In a call that is not modelled. What the library itself calls in there (ROMIO's messages) is not recorded. */
+static bool in_other;
+
 /* When the call begins; 0: it is not recorded. */
 static uint64_t begin(void)
 {
-	return recorder_is_on() ? recorder_now_ns() : 0;
+	return recorder_is_on() && !in_other ? recorder_now_ns() : 0;
 }
+
+static void *find(void **function, const char *name)
+{
+	if (!*function)
+		*function = dlsym(RTLD_NEXT, name);
+	return *function;
+}
+
+/* The library's own function. A program that calls MPI_X has PMPI_X. */
+#define REAL(name)                                                                                                     \
+	(__extension__({                                                                                               \
+		static void *function;                                                                                 \
+		(__typeof__(name) *)find(&function, "P" #name);                                                        \
+	}))
+
+/* Gives our function the other name, too. */
+#define ALSO_P(name) extern __typeof__(name) P##name __attribute__((alias(#name)))
 
 /* The rest of the library is hidden from the program. */
 #pragma GCC visibility push(default)
 
 int MPI_Init(int *argc, char ***argv)
 {
-	int code = PMPI_Init(argc, argv);
+	int code = REAL(MPI_Init)(argc, argv);
 
 	if (code == MPI_SUCCESS)
 		recorder_start();
@@ -28,7 +50,7 @@ int MPI_Init(int *argc, char ***argv)
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-	int code = PMPI_Init_thread(argc, argv, required, provided);
+	int code = REAL(MPI_Init_thread)(argc, argv, required, provided);
 
 	if (code == MPI_SUCCESS)
 		recorder_start();
@@ -38,7 +60,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 int MPI_Finalize(void)
 {
 	recorder_close();
-	return PMPI_Finalize();
+	return REAL(MPI_Finalize)();
 }
 
 /* ---- messages ---- */
@@ -47,37 +69,40 @@ int MPI_Finalize(void)
 	int MPI_##name(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)               \
 	{                                                                                                              \
 		uint64_t begin_ns = begin();                                                                           \
-		int code = PMPI_##name(buffer, count, type, to, tag, comm);                                            \
+		int code = REAL(MPI_##name)(buffer, count, type, to, tag, comm);                                       \
                                                                                                                        \
 		if (begin_ns)                                                                                          \
 			recorder_add_message(recorder_message(kind, count, type, to, tag, comm), to, NULL, begin_ns);  \
 		return code;                                                                                           \
-	}
+	}                                                                                                              \
+	ALSO_P(MPI_##name);
 
 #define ISEND(name, kind)                                                                                              \
 	int MPI_##name(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,               \
 		       MPI_Request *request)                                                                           \
 	{                                                                                                              \
 		uint64_t begin_ns = begin();                                                                           \
-		int code = PMPI_##name(buffer, count, type, to, tag, comm, request);                                   \
+		int code = REAL(MPI_##name)(buffer, count, type, to, tag, comm, request);                              \
                                                                                                                        \
 		if (begin_ns)                                                                                          \
 			recorder_add_message(recorder_message(kind, count, type, to, tag, comm), to, request,          \
 					     begin_ns);                                                                \
 		return code;                                                                                           \
-	}
+	}                                                                                                              \
+	ALSO_P(MPI_##name);
 
 #define SEND_INIT(name, kind)                                                                                          \
 	int MPI_##name(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,               \
 		       MPI_Request *request)                                                                           \
 	{                                                                                                              \
 		uint64_t begin_ns = begin();                                                                           \
-		int code = PMPI_##name(buffer, count, type, to, tag, comm, request);                                   \
+		int code = REAL(MPI_##name)(buffer, count, type, to, tag, comm, request);                              \
                                                                                                                        \
 		if (begin_ns)                                                                                          \
 			recorder_add_persistent(recorder_message(kind, count, type, to, tag, comm), to, *request);     \
 		return code;                                                                                           \
-	}
+	}                                                                                                              \
+	ALSO_P(MPI_##name);
 
 SEND(Send, CALL_SEND)
 SEND(Bsend, CALL_SEND)
@@ -96,7 +121,7 @@ int MPI_Recv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_
 {
 	uint64_t begin_ns = begin();
 	MPI_Status own = {0}, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
-	int code = PMPI_Recv(buffer, count, type, from, tag, comm, seen);
+	int code = REAL(MPI_Recv)(buffer, count, type, from, tag, comm, seen);
 
 	if (begin_ns)
 		recorder_add_message(recorder_message(CALL_RECEIVE, count, type, seen->MPI_SOURCE, seen->MPI_TAG, comm),
@@ -107,7 +132,7 @@ int MPI_Recv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_
 int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request)
 {
 	uint64_t begin_ns = begin();
-	int code = PMPI_Irecv(buffer, count, type, from, tag, comm, request);
+	int code = REAL(MPI_Irecv)(buffer, count, type, from, tag, comm, request);
 
 	if (begin_ns)
 		recorder_add_message(recorder_message(CALL_RECEIVE, count, type, from, tag, comm), from, request,
@@ -118,7 +143,7 @@ int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI
 int MPI_Recv_init(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request)
 {
 	uint64_t begin_ns = begin();
-	int code = PMPI_Recv_init(buffer, count, type, from, tag, comm, request);
+	int code = REAL(MPI_Recv_init)(buffer, count, type, from, tag, comm, request);
 
 	if (begin_ns)
 		recorder_add_persistent(recorder_message(CALL_RECEIVE, count, type, from, tag, comm), from, *request);
@@ -128,7 +153,7 @@ int MPI_Recv_init(void *buffer, int count, MPI_Datatype type, int from, int tag,
 int MPI_Start(MPI_Request *request)
 {
 	uint64_t begin_ns = begin();
-	int code = PMPI_Start(request);
+	int code = REAL(MPI_Start)(request);
 
 	if (begin_ns)
 		recorder_add_start(*request, begin_ns, true);
@@ -138,7 +163,7 @@ int MPI_Start(MPI_Request *request)
 int MPI_Startall(int count, MPI_Request requests[])
 {
 	uint64_t begin_ns = begin();
-	int code = PMPI_Startall(count, requests);
+	int code = REAL(MPI_Startall)(count, requests);
 
 	if (!begin_ns)
 		return code;
@@ -151,7 +176,7 @@ int MPI_Request_free(MPI_Request *request)
 {
 	if (begin())
 		recorder_forget_request(*request);
-	return PMPI_Request_free(request);
+	return REAL(MPI_Request_free)(request);
 }
 
 int MPI_Sendrecv(const void *send_buffer, int send_count, MPI_Datatype send_type, int to, int send_tag,
@@ -160,8 +185,8 @@ int MPI_Sendrecv(const void *send_buffer, int send_count, MPI_Datatype send_type
 {
 	uint64_t begin_ns = begin();
 	MPI_Status own = {0}, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
-	int code = PMPI_Sendrecv(send_buffer, send_count, send_type, to, send_tag, receive_buffer, receive_count,
-				 receive_type, from, receive_tag, comm, seen);
+	int code = REAL(MPI_Sendrecv)(send_buffer, send_count, send_type, to, send_tag, receive_buffer, receive_count,
+				      receive_type, from, receive_tag, comm, seen);
 
 	if (begin_ns)
 		recorder_add_halves(recorder_message(CALL_SEND, send_count, send_type, to, send_tag, comm), to,
@@ -176,7 +201,7 @@ int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int to, int
 {
 	uint64_t begin_ns = begin();
 	MPI_Status own = {0}, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
-	int code = PMPI_Sendrecv_replace(buffer, count, type, to, send_tag, from, receive_tag, comm, seen);
+	int code = REAL(MPI_Sendrecv_replace)(buffer, count, type, to, send_tag, from, receive_tag, comm, seen);
 
 	if (begin_ns)
 		recorder_add_halves(recorder_message(CALL_SEND, count, type, to, send_tag, comm), to,
@@ -225,7 +250,7 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
 	uint64_t begin_ns = begin();
 	MPI_Request before = begin_ns ? *request : MPI_REQUEST_NULL;
 	MPI_Status own = {0}, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
-	int code = PMPI_Wait(request, seen);
+	int code = REAL(MPI_Wait)(request, seen);
 
 	if (begin_ns)
 		recorder_add_completion(before, seen, begin_ns, true);
@@ -237,7 +262,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 	uint64_t begin_ns = begin();
 	MPI_Request before = begin_ns ? *request : MPI_REQUEST_NULL;
 	MPI_Status own = {0}, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
-	int code = PMPI_Test(request, flag, seen);
+	int code = REAL(MPI_Test)(request, flag, seen);
 
 	if (!begin_ns)
 		return code;
@@ -252,7 +277,7 @@ int MPI_Waitall(int count, MPI_Request requests[], MPI_Status *statuses)
 {
 	uint64_t begin_ns = begin();
 	struct several copy = several(begin_ns, count, requests, statuses);
-	int code = PMPI_Waitall(count, requests, copy.statuses);
+	int code = REAL(MPI_Waitall)(count, requests, copy.statuses);
 
 	if (!begin_ns)
 		return code;
@@ -266,7 +291,7 @@ int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status *status
 {
 	uint64_t begin_ns = begin();
 	struct several copy = several(begin_ns, count, requests, statuses);
-	int code = PMPI_Testall(count, requests, flag, copy.statuses);
+	int code = REAL(MPI_Testall)(count, requests, flag, copy.statuses);
 
 	if (!begin_ns)
 		return code;
@@ -283,7 +308,7 @@ int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *statu
 	uint64_t begin_ns = begin();
 	struct several copy = several(begin_ns, count, requests, MPI_STATUSES_IGNORE);
 	MPI_Status own = {0}, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
-	int code = PMPI_Waitany(count, requests, index, seen);
+	int code = REAL(MPI_Waitany)(count, requests, index, seen);
 
 	if (!begin_ns)
 		return code;
@@ -297,7 +322,7 @@ int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_St
 	uint64_t begin_ns = begin();
 	struct several copy = several(begin_ns, count, requests, MPI_STATUSES_IGNORE);
 	MPI_Status own = {0}, *seen = begin_ns && status == MPI_STATUS_IGNORE ? &own : status;
-	int code = PMPI_Testany(count, requests, index, flag, seen);
+	int code = REAL(MPI_Testany)(count, requests, index, flag, seen);
 
 	if (!begin_ns)
 		return code;
@@ -321,7 +346,7 @@ int MPI_Waitsome(int count, MPI_Request requests[], int *done, int indices[], MP
 {
 	uint64_t begin_ns = begin();
 	struct several copy = several(begin_ns, count, requests, statuses);
-	int code = PMPI_Waitsome(count, requests, done, indices, copy.statuses);
+	int code = REAL(MPI_Waitsome)(count, requests, done, indices, copy.statuses);
 
 	if (!begin_ns)
 		return code;
@@ -334,7 +359,7 @@ int MPI_Testsome(int count, MPI_Request requests[], int *done, int indices[], MP
 {
 	uint64_t begin_ns = begin();
 	struct several copy = several(begin_ns, count, requests, statuses);
-	int code = PMPI_Testsome(count, requests, done, indices, copy.statuses);
+	int code = REAL(MPI_Testsome)(count, requests, done, indices, copy.statuses);
 
 	if (!begin_ns)
 		return code;
@@ -375,7 +400,7 @@ static uint64_t own_part(const void *buffer, int count, MPI_Datatype type, int o
 	int MPI_##name(parameters, MPI_Comm comm)                                                                      \
 	{                                                                                                              \
 		uint64_t begin_ns = begin();                                                                           \
-		int code = PMPI_##name(arguments, comm);                                                               \
+		int code = REAL(MPI_##name)(arguments, comm);                                                          \
                                                                                                                        \
 		if (begin_ns)                                                                                          \
 			recorder_add_collective(kind, bytes, root, comm, NULL, begin_ns);                              \
@@ -384,17 +409,19 @@ static uint64_t own_part(const void *buffer, int count, MPI_Datatype type, int o
 	int MPI_##iname(parameters, MPI_Comm comm, MPI_Request *request)                                               \
 	{                                                                                                              \
 		uint64_t begin_ns = begin();                                                                           \
-		int code = PMPI_##iname(arguments, comm, request);                                                     \
+		int code = REAL(MPI_##iname)(arguments, comm, request);                                                \
                                                                                                                        \
 		if (begin_ns)                                                                                          \
 			recorder_add_collective(kind, bytes, root, comm, request, begin_ns);                           \
 		return code;                                                                                           \
-	}
+	}                                                                                                              \
+	ALSO_P(MPI_##name);                                                                                            \
+	ALSO_P(MPI_##iname);
 
 int MPI_Barrier(MPI_Comm comm)
 {
 	uint64_t begin_ns = begin();
-	int code = PMPI_Barrier(comm);
+	int code = REAL(MPI_Barrier)(comm);
 
 	if (begin_ns)
 		recorder_add_collective(CALL_BARRIER, 0, 0, comm, NULL, begin_ns);
@@ -404,7 +431,7 @@ int MPI_Barrier(MPI_Comm comm)
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
 	uint64_t begin_ns = begin();
-	int code = PMPI_Ibarrier(comm, request);
+	int code = REAL(MPI_Ibarrier)(comm, request);
 
 	if (begin_ns)
 		recorder_add_collective(CALL_BARRIER, 0, 0, comm, request, begin_ns);
@@ -470,12 +497,13 @@ COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, CALL_ALLTOALL,
 	int MPI_##name(MPI_Comm comm, parameters, MPI_Comm *made)                                                      \
 	{                                                                                                              \
 		uint64_t begin_ns = begin();                                                                           \
-		int code = PMPI_##name(comm, arguments, made);                                                         \
+		int code = REAL(MPI_##name)(comm, arguments, made);                                                    \
                                                                                                                        \
 		if (begin_ns)                                                                                          \
 			recorder_add_made(comm, *made, begin_ns);                                                      \
 		return code;                                                                                           \
-	}
+	}                                                                                                              \
+	ALSO_P(MPI_##name);
 
 MAKER(Comm_split, WORDS(int color, int key), WORDS(color, key))
 MAKER(Comm_split_type, WORDS(int type, int key, MPI_Info info), WORDS(type, key, info))
@@ -490,7 +518,7 @@ MAKER(Graph_create, WORDS(int nodes, const int index[], const int edges[], int r
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *made)
 {
 	uint64_t begin_ns = begin();
-	int code = PMPI_Comm_dup(comm, made);
+	int code = REAL(MPI_Comm_dup)(comm, made);
 
 	if (begin_ns)
 		recorder_add_made(comm, *made, begin_ns);
@@ -501,7 +529,7 @@ int MPI_Comm_free(MPI_Comm *comm)
 {
 	if (begin())
 		recorder_forget_communicator(*comm);
-	return PMPI_Comm_free(comm);
+	return REAL(MPI_Comm_free)(comm);
 }
 
 /* ---- what is not modelled ---- */
@@ -510,12 +538,18 @@ int MPI_Comm_free(MPI_Comm *comm)
 	int name(parameters)                                                                                           \
 	{                                                                                                              \
 		uint64_t begin_ns = begin();                                                                           \
-		int code = P##name(arguments);                                                                         \
+		int code;                                                                                              \
                                                                                                                        \
 		if (begin_ns)                                                                                          \
-			recorder_add_other(OTHER_##name, begin_ns);                                                    \
+			in_other = true;                                                                               \
+		code = REAL(name)(arguments);                                                                          \
+		if (!begin_ns)                                                                                         \
+			return code;                                                                                   \
+		in_other = false;                                                                                      \
+		recorder_add_other(OTHER_##name, begin_ns);                                                            \
 		return code;                                                                                           \
-	}
+	}                                                                                                              \
+	ALSO_P(name);
 
 UNMODELLED(MPI_Probe, WORDS(int from, int tag, MPI_Comm comm, MPI_Status *status), WORDS(from, tag, comm, status))
 UNMODELLED(MPI_Put,
@@ -575,3 +609,27 @@ UNMODELLED(MPI_Neighbor_alltoallv,
 	   WORDS(const void *from, const int counts[], const int places[], MPI_Datatype type, void *to,
 		 const int to_counts[], const int to_places[], MPI_Datatype to_type, MPI_Comm comm),
 	   WORDS(from, counts, places, type, to, to_counts, to_places, to_type, comm))
+
+ALSO_P(MPI_Barrier);
+ALSO_P(MPI_Comm_dup);
+ALSO_P(MPI_Comm_free);
+ALSO_P(MPI_Finalize);
+ALSO_P(MPI_Ibarrier);
+ALSO_P(MPI_Init);
+ALSO_P(MPI_Init_thread);
+ALSO_P(MPI_Irecv);
+ALSO_P(MPI_Recv);
+ALSO_P(MPI_Recv_init);
+ALSO_P(MPI_Request_free);
+ALSO_P(MPI_Sendrecv);
+ALSO_P(MPI_Sendrecv_replace);
+ALSO_P(MPI_Start);
+ALSO_P(MPI_Startall);
+ALSO_P(MPI_Test);
+ALSO_P(MPI_Testall);
+ALSO_P(MPI_Testany);
+ALSO_P(MPI_Testsome);
+ALSO_P(MPI_Wait);
+ALSO_P(MPI_Waitall);
+ALSO_P(MPI_Waitany);
+ALSO_P(MPI_Waitsome);

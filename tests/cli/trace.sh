@@ -112,6 +112,72 @@ int main(int argc, char **argv)
 END
 check_slope "communicators of some ranks" halves 4 $((2 + 2 + 10 * 2 + 1))
 
+# Fortran: 50 round trips by mpif.h and 50 by mpi_f08 where there is that, then an allreduce of 2 ranks (1 deep).
+if command -v mpifort >/dev/null && mpifort -o "$scratch/fortran" -x f95 - 2>"$scratch/mpifort" <<'END'
+program pingpong
+  use mpi_f08
+  implicit none
+  integer :: rank, i, x, y
+  type(MPI_Request) :: r(2)
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  x = rank
+  do i = 1, 50
+    if (rank == 0) then
+      call MPI_Send(x, 1, MPI_INTEGER, 1, 7, MPI_COMM_WORLD)
+      call MPI_Recv(y, 1, MPI_INTEGER, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+    else
+      call MPI_Recv(y, 1, MPI_INTEGER, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+      call MPI_Send(x, 1, MPI_INTEGER, 0, 9, MPI_COMM_WORLD)
+    end if
+  end do
+  call old(rank)
+  call MPI_Allreduce(MPI_IN_PLACE, x, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
+  if (x /= 1) stop 1
+  call MPI_Finalize()
+end program
+subroutine old(rank)
+  implicit none
+  include 'mpif.h'
+  integer :: rank, i, x, y, r(2), code, statuses(MPI_STATUS_SIZE, 2)
+  x = rank
+  do i = 1, 50
+    call MPI_Irecv(y, 1, MPI_INTEGER, 1 - rank, MPI_ANY_TAG, MPI_COMM_WORLD, r(1), code)
+    if (rank == 1) call MPI_Wait(r(1), MPI_STATUS_IGNORE, code)
+    call MPI_Isend(x, 1, MPI_INTEGER, 1 - rank, 3, MPI_COMM_WORLD, r(2), code)
+    call MPI_Waitall(2, r, statuses, code)
+    if (y /= 1 - rank) stop 2
+  end do
+end subroutine
+END
+then
+	check_slope "Fortran: mpif.h and mpi_f08" fortran 2 201
+else
+	skip "Fortran: mpif.h and mpi_f08" "no mpifort"
+fi
+
+# A file written through ROMIO, whose own messages are not the program's. Opening counts no messages; a barrier is 1 deep.
+build file <<'END'
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+	int rank, values[64] = {0};
+	MPI_File file;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_File_open(MPI_COMM_WORLD, argv[0][0] ? "written" : "", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+	MPI_File_write_at_all(file, rank * 256, values, 64, MPI_INT, MPI_STATUS_IGNORE);
+	MPI_File_close(&file);
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Finalize();
+}
+END
+run env -C "$scratch" OMPI_MCA_io=romio321 "$nomora" trace -o "$scratch/file.run" -- mpirun --oversubscribe -n 2 "$scratch/file"
+found="$(slope file)"
+[ "$found" = 1 ] && pass "messages within the library are not recorded" || fail "messages within the library are not recorded" "$found" "$err"
+run "$nomora" predict "$scratch/file.run"/*.trace
+check "what is not modelled is named, with its share of the run" sh -c 'printf "%s" "$1" | grep -Eq "^Not modelled, .* MPI_File_close \(2 calls, .* MPI_File_write_at_all \(2 calls, .*\); together [0-9.]+ % of the run$"' - "$out"
+
 # A rank dies by SIGKILL: what it recorded is there.
 build killed <<'END'
 #include <mpi.h>
