@@ -12,18 +12,23 @@
 
 #include "cost_priv.h"
 
+static long cost_of(double p, enum cost_lookup lookup)
+{
+	return lookup == COST_LOOKUP_TWO_DIGITS ? 10 * lround(10 / p) : lround(100 / p);
+}
+
 static long cost_at_step(const struct curve *curve, enum cost_lookup lookup, uint32_t step)
 {
-	if (lookup == COST_LOOKUP_NEAREST)
-		return lround(100 / curve_eval_nearest(curve, step * CURVE_STEP_US));
-	return curve_cost(curve, (double)step / COST_STEPS_PER_US);
+	if (lookup == COST_LOOKUP_INTERPOLATED)
+		return curve_cost(curve, (double)step / COST_STEPS_PER_US);
+	return cost_of(curve_eval_nearest(curve, step * CURVE_STEP_US), lookup);
 }
 
 struct cost_table *cost_table_create(const struct curve *curve, enum latency_reference reference,
 				     enum cost_lookup lookup)
 {
 	struct cost_table *table = aligned_alloc(64, (sizeof *table + 63) / 64 * 64);
-	bool nearest = lookup == COST_LOOKUP_NEAREST;
+	bool nearest = lookup != COST_LOOKUP_INTERPOLATED;
 	uint32_t per_step = nearest ? 1 : COST_STEPS_PER_US * (uint32_t)CURVE_STEP_US;
 	uint32_t steps = ((uint32_t)curve->table_count - 1) * per_step + 1;
 
@@ -42,7 +47,7 @@ struct cost_table *cost_table_create(const struct curve *curve, enum latency_ref
 	table->cost[0] = COST_ABSENT;
 	for (uint32_t step = 0; step < steps; step++)
 		table->cost[step + 1] = (int32_t)cost_at_step(curve, lookup, step);
-	table->cost[steps + 1] = (int32_t)curve_cost(curve, INFINITY);
+	table->cost[steps + 1] = (int32_t)cost_of(curve_eval(curve, INFINITY), lookup);
 	for (uint32_t i = 2; i < table->count; i++)
 		table->monotone &= table->cost[i] >= table->cost[i - 1];
 	for (uint32_t i = 0; i < COST_TABLE_SMALL; i++)

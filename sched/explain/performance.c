@@ -9,7 +9,8 @@ double performance_at(const struct curve *curve, const struct policy_settings *s
 		return 0;
 	if (settings->reference == LATENCY_REFERENCE_ADDED)
 		rtt_us = curve_added_rtt_us(curve, rtt_us);
-	return settings->lookup == COST_LOOKUP_NEAREST ? curve_eval_nearest(curve, rtt_us) : curve_eval(curve, rtt_us);
+	return settings->lookup == COST_LOOKUP_INTERPOLATED ? curve_eval(curve, rtt_us)
+							    : curve_eval_nearest(curve, rtt_us);
 }
 
 double performance_best(const struct curve *curve, struct placer *placer, const struct latency_view *view,

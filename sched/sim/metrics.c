@@ -20,7 +20,7 @@ static uint32_t count_steps(const struct sim_settings *settings)
 	const struct policy_settings *policy = &settings->policy_settings;
 	size_t most = 0;
 
-	if (policy->lookup != COST_LOOKUP_NEAREST || policy->reference == LATENCY_REFERENCE_ADDED)
+	if (policy->lookup == COST_LOOKUP_INTERPOLATED || policy->reference == LATENCY_REFERENCE_ADDED)
 		return 0;
 	for (uint32_t c = 0; c < settings->curve_count; c++)
 		most = settings->curves[c]->table_count > most ? settings->curves[c]->table_count : most;

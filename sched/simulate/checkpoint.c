@@ -121,6 +121,7 @@ static json_t *describe(const struct simulate_checkpoint *checkpoint, struct err
 	json_object_set_new(object, "policy", json_string(policy->name));
 	json_object_set_new(object, "checkpoint", json_integer(simulate->options->checkpoint_s));
 	json_object_set_new(object, "interpolate", json_boolean(simulate->options->interpolate));
+	json_object_set_new(object, "two_digits", json_boolean(simulate->options->two_digits));
 	set_hash(object, "workload", hash_workload(simulate->workload));
 	set_hash(object, "curves", curves);
 	if (simulate->series)

@@ -51,6 +51,8 @@ const struct option_row simulate_option_rows[] = {
 		      "CSV with the columns job and curve; the other jobs get their curves by --curve-mix"),
 	OPTION_FLAG(struct simulate_options, interpolate, "interpolate", 0,
 		    "interpolate between a curve's steps of 10 us; without it, take the nearest step as in the paper"),
+	OPTION_FLAG(struct simulate_options, two_digits, "two-significant-digits", 0,
+		    "costs are 1 / p rounded to two significant digits, times 100; without it, to two decimals"),
 	OPTION_CHOICE(struct simulate_options, workers, "workers", 0, "WHEN", simulate_workers,
 		      "place tasks in their root's round, or in the next one, as in the paper"),
 	OPTION_CHOICE(struct simulate_options, roots, "roots", 0, "HOW", simulate_roots,

@@ -209,6 +209,8 @@ json_t *simulate_settings_json(const struct simulate *simulate)
 	json_object_set_new(object, "workers", json_string(simulate_workers[options->workers]));
 	json_object_set_new(object, "weights", json_string(policy_weights_names[options->weights]));
 	json_object_set_new(object, "machine_arcs", json_integer(options->machine_arcs));
+	if (options->two_digits)
+		json_object_set_new(object, "two_significant_digits", json_true());
 	if (options->moves.mode != MIGRATION_OFF)
 		json_object_set_new(object, "migrate", moves_json(options));
 	if (options->job_curves)

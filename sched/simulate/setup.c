@@ -142,7 +142,9 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 	policy->root_first = options->roots == 2;
 	policy->spill = options->spill == 0 ? POLICY_SPILL_ANY : POLICY_SPILL_BEST;
 	policy->weights = (enum policy_weights)options->weights;
-	policy->lookup = options->interpolate ? COST_LOOKUP_INTERPOLATED : COST_LOOKUP_NEAREST;
+	policy->lookup = options->interpolate  ? COST_LOOKUP_INTERPOLATED
+			 : options->two_digits ? COST_LOOKUP_TWO_DIGITS
+					       : COST_LOOKUP_NEAREST;
 	policy->machine_arcs = (uint32_t)options->machine_arcs;
 	policy->flow.gamma = (int32_t)options->gamma;
 	policy->flow.omega_per_s = options->omega_per_s;
@@ -287,6 +289,8 @@ int simulate_check(const struct simulate_options *options, struct error *err)
 
 	if (code == 0 && !!options->trace + !!options->journal + !!options->swf + !!options->sacct + !!options->csv > 1)
 		return error_set(err, EINVAL, "--trace, --journal, --swf, --sacct and --csv are mutually exclusive");
+	if (code == 0 && options->interpolate && options->two_digits)
+		return error_set(err, EINVAL, "--interpolate and --two-significant-digits are mutually exclusive");
 	if (code == 0 && options->job_curves && options->journal)
 		return error_set(err, EINVAL,
 				 "--job-curves cannot be used with --journal: its jobs have their curves already");

@@ -181,6 +181,7 @@ run "$nomora" simulate --journal mesh2.jsonl --hours 0.003 --check -p nomora --r
 check "and again in the replay of the replay" cmp mesh2.jsonl mesh3.jsonl
 sed '300s/"t_us": [0-9]*/"t_us": -1/' day.jsonl >bad.jsonl
 refuses "a journal with a bad time" 1 "bad.jsonl:300: t_us: " "$nomora" simulate --journal bad.jsonl -p random
+refuses "two ways to round costs" 2 "mutually exclusive" "${simulate[@]}" --interpolate --two-significant-digits
 refuses "a journal of two policies" 2 "--record: expected one --policy, found 4" "${simulate[@]}" --record x
 refuses "a trace and a journal" 2 "mutually exclusive" "${simulate[@]}" --trace trace --journal day.jsonl
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <base/rng.h>
@@ -26,11 +27,21 @@ static struct curve *make_curve(size_t count, double fall, double baseline_rtt_u
 	return curve;
 }
 
-/* The definition: the nearest table entry, or interpolation at the nearest quarter of a microsecond. */
+/*
+ * The definition: the nearest table entry, with 1 / p to two decimals or two digits; or interpolation at the nearest
+ * quarter of a microsecond.
+ */
 static uint16_t cost_of(const struct curve *curve, enum cost_lookup lookup, float x_us)
 {
+	char text[16];
+
 	if (lookup == COST_LOOKUP_NEAREST)
 		return (uint16_t)lround(100 / curve_eval_nearest(curve, (double)x_us));
+	if (lookup == COST_LOOKUP_TWO_DIGITS) {
+		/* Halves are rounded up. */
+		snprintf(text, sizeof text, "%.1e", nextafter(1 / curve_eval_nearest(curve, (double)x_us), 10));
+		return (uint16_t)lround(100 * strtod(text, NULL));
+	}
 	return (uint16_t)curve_cost(curve, floor((double)x_us * COST_STEPS_PER_US + 0.5) / COST_STEPS_PER_US);
 }
 
@@ -105,6 +116,8 @@ static void try_lookup(size_t count, double fall, double baseline_rtt_us, enum l
 static void try_curve(size_t count, double fall, double baseline_rtt_us, enum latency_reference reference)
 {
 	lookup = COST_LOOKUP_NEAREST;
+	try_lookup(count, fall, baseline_rtt_us, reference);
+	lookup = COST_LOOKUP_TWO_DIGITS;
 	try_lookup(count, fall, baseline_rtt_us, reference);
 	lookup = COST_LOOKUP_INTERPOLATED;
 	try_lookup(count, fall, baseline_rtt_us, reference);

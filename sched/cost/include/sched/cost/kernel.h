@@ -34,6 +34,7 @@ enum latency_reference {
 enum cost_lookup {
 	COST_LOOKUP_INTERPOLATED, /* curve_eval() */
 	COST_LOOKUP_NEAREST,      /* curve_eval_nearest() (NoMora 6) */
+	COST_LOOKUP_TWO_DIGITS, /* likewise, but 1 / p is rounded to two significant digits: costs 100, 110, 120, .. */
 };
 
 /*

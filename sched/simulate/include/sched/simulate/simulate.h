@@ -33,7 +33,7 @@ struct simulate_options {
 	double from, hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, beta_per_s,
 		migration_cost_s;
 	double rack_us, pod_us, across_us, spread, drift, noise, spike_chance;
-	bool live, resume, keep_single, interpolate, updates, lose_work, strict, check, json;
+	bool live, resume, keep_single, interpolate, two_digits, updates, lose_work, strict, check, json;
 	int roots, workers, spill, weights;
 };
 
