@@ -530,8 +530,9 @@ static int add_jobs(struct reading *reading, struct workload *workload)
 		first_s = fmin(first_s, reading->jobs[j].submit_s);
 	for (size_t j = 0; j < reading->count; j++) {
 		const struct job *job = &reading->jobs[j];
-		int64_t submit_us = (int64_t)((job->submit_s - first_s) * second_us);
-		int64_t run_us;
+		struct workload_task first = {.submit_us = (int64_t)((job->submit_s - first_s) * second_us),
+					      .job_id = job->id,
+					      .index = job->first_task};
 
 		if (job->tasks == 0)
 			continue;
@@ -539,12 +540,10 @@ static int add_jobs(struct reading *reading, struct workload *workload)
 			workload->left_out.never_ran += job->tasks;
 			continue;
 		}
-		run_us = isinf(job->run_s) ? WORKLOAD_TO_THE_END : (int64_t)(job->run_s * second_us);
+		first.run_us = isinf(job->run_s) ? WORKLOAD_TO_THE_END : (int64_t)(job->run_s * second_us);
 		reading->report->jobs += job->first_task == 0;
-		for (uint32_t t = 0; t < job->tasks; t++) {
-			if (workload_add_task(workload, job->id, job->first_task + t, submit_us, run_us) != 0)
-				return -ENOMEM;
-		}
+		if (workload_add_tasks(workload, &first, job->tasks) != 0)
+			return -ENOMEM;
 	}
 	return 0;
 }

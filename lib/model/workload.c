@@ -101,44 +101,49 @@ static bool shift_task(struct workload_task *task, int64_t begin_us)
 	return true;
 }
 
-/* Sets the task's times from the beginning, or counts the task as left out and returns false. */
-static bool keeps_task(struct workload *workload, struct workload_task *task, const struct workload_filter *filter)
+/* Sets the task's times from the beginning, or counts it as `count` tasks that are left out and returns false. */
+static bool keeps_task(struct workload *workload, struct workload_task *task, uint32_t count,
+		       const struct workload_filter *filter)
 {
 	task->submit_us = (int64_t)((double)task->submit_us / filter->speed_up);
 	if (!is_drawn(task->job_id, filter->fraction)) {
-		workload->left_out.not_drawn++;
+		workload->left_out.not_drawn += count;
 		return false;
 	}
 	if (!shift_task(task, filter->begin_us)) {
-		workload->left_out.too_early++;
+		workload->left_out.too_early += count;
 		return false;
 	}
 	if (task->submit_us >= filter->end_us - filter->begin_us) {
-		workload->left_out.too_late++;
+		workload->left_out.too_late += count;
 		return false;
 	}
 	return true;
 }
 
+int workload_add_tasks(struct workload *workload, const struct workload_task *first, uint32_t count)
+{
+	struct workload_task task = *first, shifted, *larger;
+
+	task.submit_us = task.submit_us > 0 ? task.submit_us : 0;
+	shifted = task;
+	if (workload->early && !keeps_task(workload, &shifted, count, workload->early))
+		return 0;
+	for (; count > 0; count--, task.index++) {
+		larger = array_grow(workload->tasks, workload->task_count, &workload->task_capacity, sizeof *larger);
+		if (!larger)
+			return -ENOMEM;
+		workload->tasks = larger;
+		larger[workload->task_count++] = task;
+	}
+	return 0;
+}
+
 int workload_add_task(struct workload *workload, uint64_t job_id, uint32_t index, int64_t submit_us, int64_t run_us)
 {
-	struct workload_task task =
-				     {
-					     .submit_us = submit_us > 0 ? submit_us : 0,
-					     .run_us = run_us,
-					     .job_id = job_id,
-					     .index = index,
-				     },
-			     shifted = task, *larger;
-
-	if (workload->early && !keeps_task(workload, &shifted, workload->early))
-		return 0;
-	larger = array_grow(workload->tasks, workload->task_count, &workload->task_capacity, sizeof *larger);
-	if (!larger)
-		return -ENOMEM;
-	workload->tasks = larger;
-	larger[workload->task_count++] = task;
-	return 0;
+	return workload_add_tasks(
+		workload,
+		&(struct workload_task){.submit_us = submit_us, .run_us = run_us, .job_id = job_id, .index = index}, 1);
 }
 
 int64_t workload_curve(struct workload *workload, const char *name)
@@ -382,7 +387,7 @@ int workload_finish(struct workload *workload, const struct workload_filter *fil
 	for (size_t t = 0; t < workload->task_count; t++) {
 		struct workload_task *task = &workload->tasks[t];
 
-		if (keeps_task(workload, task, filter))
+		if (keeps_task(workload, task, 1, filter))
 			workload->tasks[kept++] = *task;
 	}
 	workload->task_count = kept;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 static struct workload *workload;
@@ -368,6 +369,36 @@ Test(batch_trace, a_bad_row_of_the_table_is_named)
 		workload_destroy(workload);
 	}
 	workload = NULL;
+}
+
+/* Eight months of a machine of 163,840 processors: 350 million tasks, of which an hour's are kept. */
+Test(batch_trace, hundreds_of_millions_of_tasks_outside_the_window)
+{
+	enum { JOBS = 70000, TASKS = 5000, GAP_S = 300, ROW = 80 };
+	struct workload_filter filter = {
+		.begin_us = INT64_C(7200000000000), .end_us = INT64_C(7203600000000), .fraction = 1, .speed_up = 1};
+	char *text = malloc((size_t)JOBS * ROW);
+	size_t length = 0;
+	struct file_lines *lines;
+	struct rusage used;
+
+	for (int j = 0; j < JOBS; j++)
+		length += (size_t)snprintf(text + length, ROW, "%d %d 0 1000 %d -1 -1 -1 -1 -1 1 1 1 1 1 1 -1 -1\n", j,
+					   j * GAP_S, TASKS);
+	lines = file_lines_from_memory("test", text, length);
+	workload = workload_create();
+	workload->early = &filter;
+	cr_assert_eq(batch_trace_read(workload, BATCH_SWF, lines, true, &report, &err), 0, "%s", err.text);
+	workload->early = NULL;
+	cr_assert_eq(workload_finish(workload, &filter), 0);
+	/* Those submitted in the hour, and in the 1,000 s before. */
+	cr_expect_eq(workload->task_count, (3600 / GAP_S + 1000 / GAP_S) * TASKS);
+	cr_expect_eq(workload->task_count + workload->left_out.too_early + workload->left_out.too_late,
+		     (size_t)JOBS * TASKS);
+	cr_assert_eq(getrusage(RUSAGE_SELF, &used), 0);
+	cr_expect_lt(used.ru_maxrss, 200000, "%ld KB", used.ru_maxrss);
+	file_lines_close(lines);
+	free(text);
 }
 
 /* The tasks outside the window are counted, and need no memory. */

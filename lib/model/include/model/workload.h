@@ -104,7 +104,7 @@ struct workload {
 	size_t latency_count, latency_capacity;
 	struct workload_left_out left_out;
 	/*
-	 * NULL, or the filter of workload_finish(): workload_add_task() then counts the tasks that it leaves out
+	 * NULL, or the filter of workload_finish(): workload_add_tasks() then counts the tasks that it leaves out
 	 * instead of storing them. Belongs to the caller.
 	 */
 	const struct workload_filter *early;
@@ -119,6 +119,8 @@ int64_t workload_find_machine(const struct workload *workload, uint64_t id);
 int workload_add_machine_event(struct workload *workload, int64_t time_us, uint64_t id,
 			       enum workload_machine_change change, float cpu);
 int workload_add_task(struct workload *workload, uint64_t job_id, uint32_t index, int64_t submit_us, int64_t run_us);
+/* Adds `count` tasks like *first, with the indices from first->index on; first->job is ignored. 0 or -ENOMEM. */
+int workload_add_tasks(struct workload *workload, const struct workload_task *first, uint32_t count);
 
 /* Returns the number of the curve, which is added if its name is new; or -ENOMEM. */
 int64_t workload_curve(struct workload *workload, const char *name);
