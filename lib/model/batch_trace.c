@@ -22,6 +22,7 @@ struct job {
 	double submit_s, start_s, run_s; /* run_s: NAN if the job never ran, INFINITY if its end is unknown */
 	uint32_t tasks;
 	uint32_t first_task; /* index of its first task within the job; not 0 only in CSV */
+	uint32_t gang;       /* CSV: number of the job's tasks that start together; 0: not stated */
 	bool has_root;       /* CSV: its first task is the job's root */
 };
 
@@ -30,9 +31,9 @@ enum column { JOB_ID, SUBMIT, START, END, N_TASKS, ALLOC_CPUS, N_CPUS, N_NODES, 
 static const char *const column_names[COLUMNS] = {"JobID",     "Submit", "Start",  "End",       "NTasks",
 						  "AllocCPUS", "NCPUS",  "NNodes", "ElapsedRaw"};
 
-/* The columns of the CSV. All but the last two must be there. */
-enum csv_column { CSV_JOB, CSV_SUBMIT, CSV_RUN, CSV_TASKS, CSV_CURVE, CSV_ROOT, CSV_COLUMNS };
-static const char *const csv_names[CSV_COLUMNS] = {"job", "submit", "run", "tasks", "curve", "root"};
+/* The columns of the CSV. The first four must be there. */
+enum csv_column { CSV_JOB, CSV_SUBMIT, CSV_RUN, CSV_TASKS, CSV_CURVE, CSV_ROOT, CSV_GANG, CSV_COLUMNS };
+static const char *const csv_names[CSV_COLUMNS] = {"job", "submit", "run", "tasks", "curve", "root", "gang"};
 
 struct reading {
 	struct batch_report *report;
@@ -331,8 +332,8 @@ static int read_csv_header(struct reading *reading, char **fields, size_t count)
 	    reading->csv_place[CSV_RUN] >= 0 && reading->csv_place[CSV_TASKS] >= 0)
 		return 0;
 	return bad_csv_line(reading,
-			    "expected a header with the columns job, submit, run, tasks and, optionally, curve "
-			    "and root");
+			    "expected a header with the columns job, submit, run, tasks and, optionally, curve, "
+			    "root and gang");
 }
 
 static bool is_seconds(const char *text, double *seconds)
@@ -347,6 +348,20 @@ static int note_csv_curve(struct reading *reading, uint64_t id, const char *name
 	if (code == -EEXIST)
 		return bad_csv(reading, CSV_CURVE, curve, "the curve of the job's earlier rows");
 	return code == 0 ? 0 : error_set(reading->err, ENOMEM, "out of memory");
+}
+
+/* Returns false if the text is neither empty nor a number of tasks. */
+static bool is_task_number(const char *text, uint32_t *tasks)
+{
+	int64_t number;
+
+	*tasks = 0;
+	if (text[0] == '\0')
+		return true;
+	if (number_parse_i64(text, &number) != 0 || number < 1 || number > TASKS_MAXIMUM)
+		return false;
+	*tasks = (uint32_t)number;
+	return true;
 }
 
 static int read_csv(struct reading *reading, char *line)
@@ -373,9 +388,10 @@ static int read_csv(struct reading *reading, char *line)
 	job.run_s = INFINITY;
 	if (value[CSV_RUN][0] != '\0' && !is_seconds(value[CSV_RUN], &job.run_s))
 		return bad_csv(reading, CSV_RUN, value[CSV_RUN], "seconds, 0 to 1e11, or nothing: without an end");
-	if (number_parse_i64(value[CSV_TASKS], &number) != 0 || number < 1 || number > TASKS_MAXIMUM)
+	if (!is_task_number(value[CSV_TASKS], &job.tasks) || job.tasks == 0)
 		return bad_csv(reading, CSV_TASKS, value[CSV_TASKS], "a number of tasks, 1 to 1000000");
-	job.tasks = (uint32_t)number;
+	if (!is_task_number(value[CSV_GANG], &job.gang))
+		return bad_csv(reading, CSV_GANG, value[CSV_GANG], "a number of tasks, 1 to 1000000, or nothing");
 	job.has_root = strcmp(value[CSV_ROOT], "1") == 0;
 	if (!job.has_root && value[CSV_ROOT][0] != '\0' && strcmp(value[CSV_ROOT], "0") != 0)
 		return bad_csv(reading, CSV_ROOT, value[CSV_ROOT], "0 or 1");
@@ -495,28 +511,39 @@ static int compare_csv(const void *left, const void *right)
 	return compare_ids(left, right);
 }
 
+static int bad_job(const struct reading *reading, const struct job *job, enum csv_column column, const char *text,
+		   size_t number)
+{
+	return error_at(reading->err,
+			(struct error_place){file_lines_name(reading->lines), (long)job->row, csv_names[column]},
+			EINVAL, text, number);
+}
+
 /* Numbers the tasks of each job: those of the row with the root first, then by line. */
 static int number_csv_tasks(struct reading *reading)
 {
 	struct job *jobs = reading->jobs;
-	struct error_place place = {file_lines_name(reading->lines), 0, NULL};
 
 	if (reading->count == 0)
 		return 0;
 	qsort(jobs, reading->count, sizeof *jobs, compare_csv);
-	for (size_t j = 1; j < reading->count; j++) {
-		if (jobs[j].id != jobs[j - 1].id)
-			continue;
-		place.line = (long)jobs[j].row;
-		jobs[j].first_task = jobs[j - 1].first_task + jobs[j - 1].tasks;
-		place.field = csv_names[CSV_ROOT];
-		if (jobs[j].has_root)
-			return error_at(reading->err, place, EINVAL, "the job has a root already, at line %zu",
-					jobs[j - 1].row);
-		place.field = csv_names[CSV_TASKS];
+	for (size_t j = 0; j < reading->count; j++) {
+		bool is_first = j == 0 || jobs[j].id != jobs[j - 1].id;
+		bool is_last = j + 1 == reading->count || jobs[j].id != jobs[j + 1].id;
+
+		jobs[j].first_task = is_first ? 0 : jobs[j - 1].first_task + jobs[j - 1].tasks;
+		if (!is_first && jobs[j].has_root)
+			return bad_job(reading, &jobs[j], CSV_ROOT, "the job has a root already, at line %zu",
+				       jobs[j - 1].row);
+		if (!is_first && jobs[j].gang != jobs[j - 1].gang)
+			return bad_job(reading, &jobs[j], CSV_GANG, "expected the gang of the job's row at line %zu",
+				       jobs[j - 1].row);
 		if (jobs[j].first_task + jobs[j].tasks > TASKS_MAXIMUM)
-			return error_at(reading->err, place, EINVAL,
-					"expected at most 1000000 tasks in all rows of a job");
+			return bad_job(reading, &jobs[j], CSV_TASKS, "expected at most %zu tasks in all rows of a job",
+				       TASKS_MAXIMUM);
+		if (is_last && jobs[j].gang > jobs[j].first_task + jobs[j].tasks)
+			return bad_job(reading, &jobs[j], CSV_GANG, "expected at most the %zu tasks of the job",
+				       jobs[j].first_task + jobs[j].tasks);
 	}
 	qsort(jobs, reading->count, sizeof *jobs, compare_rows);
 	return 0;
@@ -542,6 +569,8 @@ static int add_jobs(struct reading *reading, struct workload *workload)
 		}
 		first.run_us = isinf(job->run_s) ? WORKLOAD_TO_THE_END : (int64_t)(job->run_s * second_us);
 		reading->report->jobs += job->first_task == 0;
+		if (job->first_task == 0 && job->gang > 0 && workload_set_gang(workload, job->id, job->gang) != 0)
+			return -ENOMEM;
 		if (workload_add_tasks(workload, &first, job->tasks) != 0)
 			return -ENOMEM;
 	}

@@ -145,6 +145,8 @@ bool journal_print(FILE *out, const struct journal_event *event)
 		put_text(object, "job", event->job);
 		put_text(object, "curve", event->curve);
 		put_text(object, "root", event->task);
+		if (event->gang > 0)
+			json_object_set_new(object, "gang", json_integer(event->gang));
 		break;
 	case JOURNAL_TASK:
 		put_task(object, event);
@@ -318,6 +320,7 @@ static void read_event(struct journal_reader *reader, struct journal_event *even
 		event->job = need_name(json, object, "job");
 		event->curve = need_name(json, object, "curve");
 		event->task = need_name(json, object, "root");
+		event->gang = (uint32_t)json_may_integer(json, object, "", "gang", 0, UINT32_MAX - 1, 0);
 	}
 }
 

@@ -125,6 +125,9 @@ static int read_job(struct reading *reading, const struct journal_event *event)
 	if (workload_note_job(workload, earlier ? next_id(earlier->id) : job_id(event->job), event->job,
 			      event->curve) != 0)
 		return out_of_memory(reading);
+	if (event->gang > 0 &&
+	    workload_set_gang(workload, workload->notes[workload->note_count - 1].id, event->gang) != 0)
+		return out_of_memory(reading);
 	larger[workload->note_count - 1] = (struct job_record){.root = strdup(event->task)};
 	return larger[workload->note_count - 1].root ? 0 : out_of_memory(reading);
 }

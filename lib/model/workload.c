@@ -18,6 +18,7 @@ void workload_destroy(struct workload *workload)
 		return;
 	hash_table_free(&workload->machine_index);
 	hash_table_free(&workload->note_index);
+	hash_table_free(&workload->gangs);
 	for (size_t n = 0; n < workload->note_count; n++)
 		free(workload->notes[n].name);
 	for (size_t c = 0; c < workload->curve_count; c++)
@@ -186,6 +187,11 @@ int workload_note_job(struct workload *workload, uint64_t job_id, const char *na
 	return 0;
 }
 
+int workload_set_gang(struct workload *workload, uint64_t job_id, uint32_t gang)
+{
+	return hash_table_insert(&workload->gangs, job_id, gang);
+}
+
 const struct workload_note *workload_find_note(const struct workload *workload, uint64_t job_id)
 {
 	uint32_t number = hash_table_find(&workload->note_index, job_id);
@@ -289,6 +295,13 @@ static void shift_events(struct workload *workload, int64_t begin_us)
 	}
 }
 
+static uint32_t gang_of(const struct workload *workload, uint64_t job_id, size_t tasks)
+{
+	uint32_t gang = hash_table_find(&workload->gangs, job_id);
+
+	return gang == HASH_TABLE_NONE ? 0 : gang < tasks ? gang : (uint32_t)tasks;
+}
+
 static int64_t first_submission(const struct workload *workload, const struct workload_job *job)
 {
 	int64_t first = INT64_MAX;
@@ -337,6 +350,7 @@ static int group_jobs(struct workload *workload, bool keep_single)
 			.first_task = (uint32_t)first,
 			.task_count = (uint32_t)(end - first),
 			.note = hash_table_find(&workload->note_index, id),
+			.gang = gang_of(workload, id, end - first),
 		};
 		order[count].submit_us = first_submission(workload, &order[count].job);
 		count++;

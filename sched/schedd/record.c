@@ -148,6 +148,7 @@ void record_job(struct record *record, const struct live_job *job)
 	event.job = job->id;
 	event.curve = job->curve;
 	event.task = job->tasks[job->root].name;
+	event.gang = job->limits.minimum_tasks;
 	journal_print(record->out, &event);
 	for (uint32_t t = 0; t < job->task_count; t++)
 		put_task_at(record, event.time_us, job, &job->tasks[t], JOURNAL_WAITING, NULL);

@@ -136,6 +136,8 @@ static int submit_to_net(struct sim *sim, uint32_t task)
 	uint32_t number = sim->workload->tasks[task].job;
 	int code = enter_net(sim, number);
 
+	if (code == 0 && sim_waits_for_gang(sim, number))
+		return sim_gang_arrived(sim, number);
 	return code == 0 && sim->net ? flownet_task_arrived(sim->net, number, number_of(sim, task), 0) : code;
 }
 
@@ -154,6 +156,7 @@ int sim_start_task(struct sim *sim, uint32_t task, int32_t machine, int64_t now_
 	struct sim_task *state = &sim->tasks[task];
 	struct sim_job *job = job_of(sim, task);
 
+	job->started = true;
 	state->state = SIM_TASK_RUNNING;
 	state->machine = machine;
 	state->started_us = now_us;

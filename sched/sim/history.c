@@ -141,6 +141,8 @@ static int restore_task(struct sim *sim, uint32_t job, uint32_t number)
 	const struct sim_task *task = &sim->tasks[sim->workload->jobs[job].first_task + number];
 	double since_s = (double)(sim->now_us - task->started_us) / 1e6;
 
+	if (task->state == SIM_TASK_WAITING && sim_waits_for_gang(sim, job))
+		return 0;
 	if (task->state == SIM_TASK_WAITING)
 		return flownet_task_arrived(sim->net, job, number, since_s);
 	if (task->state == SIM_TASK_RUNNING)
@@ -178,6 +180,8 @@ static int restore_net(struct sim *sim, struct error *err)
 	}
 	for (uint32_t a = 0; a < sim->active_count && code == 0; a++)
 		code = restore_job(sim, sim->active[a]);
+	if (code == 0)
+		code = sim_gangs_restore(sim);
 	if (code != 0)
 		return error_set(err, -code, "checkpoint of %.6f s: the flow network cannot be built",
 				 (double)sim->now_us / 1e6);

@@ -222,6 +222,7 @@ struct round_options sim_round_options(struct sim *sim)
 		options.is_urgent = is_urgent;
 		options.hold_refused = hold_refused;
 	}
+	sim_gangs_set(sim, &options);
 	return options;
 }
 

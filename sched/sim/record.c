@@ -126,6 +126,7 @@ static void announce_job(struct sim *sim, uint32_t number, int64_t time_us)
 			  .job = job_name(sim, &sim->workload->jobs[number], name),
 			  .curve = sim->settings->curve_names[job->curve],
 			  .task = "0",
+			  .gang = sim->workload->jobs[number].gang,
 		  });
 }
 

@@ -111,6 +111,7 @@ static int solve(struct sim *sim, struct error *err)
 		return error_set(err, -code, "round %llu: %s", (unsigned long long)sim->result->rounds,
 				 strerror(-code));
 	code = round_run(sim->placer, &options, &sim->outcome, err);
+	sim_gangs_settle(sim);
 	if (code != 0)
 		return code;
 	sim->round_cpu_s = ns_to_s(ns_sub(ns_now_cpu(), begin));

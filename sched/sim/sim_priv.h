@@ -46,6 +46,8 @@ struct sim_job {
 	uint32_t active;        /* index of the job in sim->active */
 	bool in_moves;          /* the network proposes moves of its tasks, see moves.c */
 	bool in_net, announced; /* the job is in the network; the journal has the job */
+	bool started;           /* one of its tasks has run */
+	uint32_t arrived;       /* of a job with a gang: number of its tasks that were submitted */
 	struct performance_sum performance;
 	double task_samples, task_sum;
 	double nearest_us; /* cached result of nearest_recorded() (metrics.c); nearest_at tells if it is valid */
@@ -66,6 +68,9 @@ struct sim {
 	struct event *deferred; /* events that reach the network only at the end of the round */
 	size_t deferred_count, deferred_capacity;
 	struct round_outcome outcome;
+	struct round_gang
+		*gangs; /* the jobs with a gang that wait for it, all of whose tasks are submitted; see gangs.c */
+	size_t gang_count, gang_capacity;
 	struct rng rng;
 	bool *present;      /* [machines] */
 	int32_t *slots;     /* [machines], valid while present */
@@ -103,6 +108,13 @@ struct sim {
 int sim_world_create(struct sim *sim, struct error *err);
 int sim_create_placer(struct sim *sim, uint64_t seed, struct error *err);
 void sim_world_free(struct sim *sim);
+
+/* gangs.c: jobs that start with a number of tasks together. 0 or -errno. */
+bool sim_waits_for_gang(const struct sim *sim, uint32_t job); /* its tasks are not in the network */
+int sim_gang_arrived(struct sim *sim, uint32_t job);          /* a task of such a job was submitted */
+int sim_gangs_restore(struct sim *sim);
+void sim_gangs_set(struct sim *sim, struct round_options *options);
+void sim_gangs_settle(struct sim *sim);
 
 /* events.c: 0 or -errno. */
 int sim_apply_event(struct sim *sim, const struct event *event);

@@ -196,6 +196,7 @@ void sim_world_free(struct sim *sim)
 	round_outcome_free(&sim->outcome);
 	sim_moves_free(sim);
 	free(sim->deferred);
+	free(sim->gangs);
 	free(sim->present);
 	free(sim->slots);
 	free(sim->announced_up);

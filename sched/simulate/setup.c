@@ -483,6 +483,12 @@ static int make_workload(struct simulate *simulate, struct error *err)
 		set_window(simulate, &filter);
 	if (code == 0 && workload_finish(simulate->workload, &filter) != 0)
 		code = error_set(err, ENOMEM, "out of memory");
+	for (size_t j = 0; j < simulate->workload->job_count && code == 0 && options->workers == 1; j++) {
+		if (simulate->workload->jobs[j].gang > 0)
+			code = error_set(err, EINVAL,
+					 "the trace has gangs, whose roots and workers are placed in one "
+					 "round; expected --workers same-round");
+	}
 	if (code == 0 && (simulate->workload->job_count == 0 || simulate->workload->machine_count == 0))
 		code = error_set(err, EINVAL,
 				 "nothing to simulate: %zu jobs, %zu machines; are --fraction and --hours too "

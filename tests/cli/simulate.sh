@@ -355,6 +355,14 @@ check "its trace is read" test "$(field like.json 'd["workload"]["jobs"], d["wor
 run "${simulate[@]}" --csv "$source_root/tests/data/fuzz/batch_csv_1" --hours 0.1 --slots 4 --check -p nomora --json
 printf '%s\n' "$out" >csv.json
 check "--csv: jobs, tasks, and machines for the peak" test "$(field csv.json 'd["workload"]["source"], d["workload"]["jobs"], d["workload"]["tasks"], d["workload"]["machines"]')" = "('csv', 3, 15, 4)"
+printf 'job,submit,run,tasks,gang\n1,0,60,3,\n2,10,60,4,4\n' >gang.csv
+run "${simulate[@]}" --csv gang.csv --machines 1 --slots 5 --check -p nomora --record gang.jsonl --json
+check "a gang starts when it has all its slots" test \
+	"$(grep '"place"' gang.jsonl | grep '"job": "2"' | grep -o '"t_us": [0-9]*' | sort | uniq -c | xargs)" = "4 t_us: 60000000"
+run "$nomora" simulate --journal gang.jsonl --hours "$(printf '%s\n' "$out" | python3 -c 'import json, sys; print(json.load(sys.stdin)["settings"]["hours"])')" \
+	--check -p nomora --record again.jsonl
+check "and in the replay of its journal" cmp gang.jsonl again.jsonl
+refuses "a gang whose workers come a round after their root" 1 "the trace has gangs" "${simulate[@]}" --csv gang.csv --workers next-round
 printf 'job,submit,run,tasks\n1,0,10,4\n2,5,ten,4\n' >bad.csv
 run "${simulate[@]}" --csv bad.csv -p nomora
 check "a bad row of --csv is refused with line and column" test "$code" -eq 1 -a "$(grep -c "bad.csv:3: run: 'ten': expected seconds" <<<"$err")" -eq 1

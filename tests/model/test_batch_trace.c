@@ -323,6 +323,18 @@ Test(batch_trace, table_of_jobs)
 	cr_assert_eq(workload->tasks[7].run_us, WORKLOAD_TO_THE_END);
 }
 
+/* A gang of the whole job, one of a part of it, and a job without. */
+Test(batch_trace, gangs_of_the_table)
+{
+	cr_assert_eq(
+		read_text(BATCH_CSV, "job,submit,run,tasks,gang\na,0,9,3,5\na,0,9,2,5\nb,1,9,4,2\nc,2,9,4,\n", false),
+		0, "%s", err.text);
+	cr_assert_eq(workload->job_count, 3);
+	cr_expect_eq(workload->jobs[0].gang, 5);
+	cr_expect_eq(workload->jobs[1].gang, 2);
+	cr_expect_eq(workload->jobs[2].gang, 0);
+}
+
 Test(batch_trace, columns_of_the_table_are_in_any_order)
 {
 	cr_assert_eq(read_text(BATCH_CSV, "tasks, run ,job,submit\n3,60,\"a\",5\n2,30,a,9\n", false), 0, "%s",
@@ -339,22 +351,26 @@ Test(batch_trace, a_bad_row_of_the_table_is_named)
 	static const struct {
 		const char *rows, *text;
 	} cases[] = {
-		{"a,-1,1,1,,\n", "test:2: submit: '-1': expected seconds, 0 to 1e11"},
-		{"a,0,x,1,,\n", "test:2: run: 'x': expected seconds, 0 to 1e11, or nothing: without an end"},
-		{"a,0,1,1,,\na,0,1,0,,\n", "test:3: tasks: '0': expected a number of tasks, 1 to 1000000"},
-		{"a,0,1,1.5,,\n", "test:2: tasks: '1.5': expected a number of tasks, 1 to 1000000"},
-		{",0,1,1,,\n", "test:2: job: '': expected the number or the name of a job"},
-		{"a,0,1,1,,yes\n", "test:2: root: 'yes': expected 0 or 1"},
+		{"a,-1,1,1,,,\n", "test:2: submit: '-1': expected seconds, 0 to 1e11"},
+		{"a,0,x,1,,,\n", "test:2: run: 'x': expected seconds, 0 to 1e11, or nothing: without an end"},
+		{"a,0,1,1,,,\na,0,1,0,,,\n", "test:3: tasks: '0': expected a number of tasks, 1 to 1000000"},
+		{"a,0,1,1.5,,,\n", "test:2: tasks: '1.5': expected a number of tasks, 1 to 1000000"},
+		{",0,1,1,,,\n", "test:2: job: '': expected the number or the name of a job"},
+		{"a,0,1,1,,yes,\n", "test:2: root: 'yes': expected 0 or 1"},
 		{"a,0,1,1\n", "test:2: expected as many columns as in the header"},
-		{"a,0,1,1,x,\na,0,1,1,y,\n", "test:3: curve: 'y': expected the curve of the job's earlier rows"},
-		{"a,0,1,1,,1\nb,0,1,1,,1\na,0,1,1,,1\n", "test:4: root: the job has a root already, at line 2"},
-		{"a,0,1,1000000,,\na,0,1,1,,\n", "test:3: tasks: expected at most 1000000 tasks in all rows of a job"},
+		{"a,0,1,1,x,,\na,0,1,1,y,,\n", "test:3: curve: 'y': expected the curve of the job's earlier rows"},
+		{"a,0,1,1,,1,\nb,0,1,1,,1,\na,0,1,1,,1,\n", "test:4: root: the job has a root already, at line 2"},
+		{"a,0,1,1000000,,,\na,0,1,1,,,\n",
+		 "test:3: tasks: expected at most 1000000 tasks in all rows of a job"},
+		{"a,0,1,4,,,0\n", "test:2: gang: '0': expected a number of tasks, 1 to 1000000, or nothing"},
+		{"a,0,1,4,,,3\na,0,1,2,,,\n", "test:3: gang: expected the gang of the job's row at line 2"},
+		{"a,0,1,4,,,7\na,0,1,2,,,7\n", "test:3: gang: expected at most the 6 tasks of the job"},
 		{"", "test: found no job that ran, in 0 rows"},
 	};
 	char text[256];
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		snprintf(text, sizeof text, "job,submit,run,tasks,curve,root\n%s", cases[i].rows);
+		snprintf(text, sizeof text, "job,submit,run,tasks,curve,root,gang\n%s", cases[i].rows);
 		cr_expect_eq(read_text(BATCH_CSV, text, false), -EINVAL);
 		cr_expect_str_eq(err.text, cases[i].text);
 		workload_destroy(workload);
@@ -365,7 +381,7 @@ Test(batch_trace, a_bad_row_of_the_table_is_named)
 
 		cr_expect_eq(read_text(BATCH_CSV, headers[i], false), -EINVAL);
 		cr_expect_str_eq(err.text, "test:1: expected a header with the columns job, submit, run, tasks and, "
-					   "optionally, curve and root");
+					   "optionally, curve, root and gang");
 		workload_destroy(workload);
 	}
 	workload = NULL;

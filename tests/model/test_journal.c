@@ -21,7 +21,8 @@ static const char events[] =
 	"\"draining\"}\n"
 	"{\"t_us\": 1, \"event\": \"latency\", \"from\": \"h1\", \"to\": [\"h2\", \"h1\", \"h2\"], \"rtt_us\": [2.5, "
 	"\"unreachable\", null]}\n"
-	"{\"t_us\": 2, \"event\": \"job\", \"job\": \"web\", \"curve\": \"c\", \"root\": \"b\"}\n"
+	"{\"t_us\": 2, \"event\": \"job\", \"job\": \"web\", \"curve\": \"c\", \"root\": \"b\", "
+	"\"gang\": 2}\n"
 	"{\"t_us\": 2, \"event\": \"task\", \"job\": \"web\", \"task\": \"a\", \"state\": \"waiting\"}\n"
 	"{\"t_us\": 2, \"event\": \"task\", \"job\": \"web\", \"task\": \"b\", \"state\": \"waiting\", \"run_us\": 7}\n"
 	"{\"t_us\": 2, \"event\": \"task\", \"job\": \"web\", \"task\": \"c\", \"state\": \"waiting\"}\n"
@@ -179,6 +180,7 @@ Test(journal, becomes_a_workload)
 	cr_assert_eq(workload->machine_events[2].change, WORKLOAD_MACHINE_REMOVED);
 	cr_assert_eq(workload->job_count, 1);
 	cr_assert_str_eq(workload->notes[workload->jobs[0].note].name, "web");
+	cr_assert_eq(workload->jobs[0].gang, 2);
 	cr_assert_eq(workload->task_count, 2, "c never ran");
 	cr_assert_eq(workload->left_out.never_ran, 1);
 	cr_assert_eq(workload->tasks[0].run_us, 7, "the root comes first");

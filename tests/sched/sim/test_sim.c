@@ -142,6 +142,50 @@ Test(sim, a_day_that_ends_before_its_tasks)
 	cr_expect_float_eq((double)result.end_us, 8e6, 1);
 }
 
+/*
+ * Four slots; job 1 takes two of them until 10 s, job 2 has three tasks and comes at 1 s, a millisecond between its
+ * tasks, which run for 5 s. As a gang of three, it waits for the third slot; as a gang of two, or none, only its last
+ * task waits, until the first two have ended.
+ */
+static void wait_in_all_s(uint32_t gang, double expected_s)
+{
+	settings.slots = 1;
+	for (uint64_t m = 0; m < 4; m++)
+		workload_add_machine_event(workload, 0, 100 + m, WORKLOAD_MACHINE_ADDED, 1);
+	for (uint32_t t = 0; t < 2; t++)
+		workload_add_task(workload, 1, t, 0, 10 * second_us);
+	for (uint32_t t = 0; t < 3; t++)
+		workload_add_task(workload, 2, t, second_us + t * 1000, 5 * second_us);
+	if (gang > 0)
+		workload_set_gang(workload, 2, gang);
+	finish(30 * second_us, false);
+	run(&result);
+	cr_expect_eq(result.finished, 5);
+	cr_expect_eq(result.waiting_maximum, gang >= 3 ? 3 : 1);
+	cr_expect_float_eq(histogram_mean(result.placement_us) * 5 / 1e6, expected_s, 0.01, "%g",
+			   histogram_mean(result.placement_us) * 5 / 1e6);
+}
+
+Test(sim, a_job_without_a_gang)
+{
+	wait_in_all_s(0, 4.998);
+}
+
+Test(sim, a_gang_of_two_waits_for_the_last_submission)
+{
+	wait_in_all_s(2, 0.002 + 0.001 + 5);
+}
+
+Test(sim, a_gang_of_three)
+{
+	wait_in_all_s(3, 9 + 8.999 + 8.998);
+}
+
+Test(sim, a_gang_is_at_most_its_job)
+{
+	wait_in_all_s(4, 9 + 8.999 + 8.998);
+}
+
 /* A task in the root's rack, and from 1.5 s on one in the other rack. */
 Test(sim, the_first_second_has_its_own_performance)
 {
@@ -454,7 +498,7 @@ static void expect_resumed_is_whole(const char *policy, bool preemption)
 	free(resumed);
 }
 
-/* Machines come and go, roots end before their tasks and lose their machines, rounds take time. */
+/* Machines come and go, roots end before their tasks and lose their machines, rounds take time, jobs are gangs. */
 Test(sim, a_resumed_run_is_the_uninterrupted_one)
 {
 	struct sim_generate_settings generated;
@@ -467,6 +511,10 @@ Test(sim, a_resumed_run_is_the_uninterrupted_one)
 	workload_destroy(workload);
 	workload = sim_generate(&generated);
 	cr_assert_not_null(workload);
+	for (size_t t = 0; t < workload->task_count; t++) {
+		if (workload->tasks[t].index == 0 && workload->tasks[t].job_id % 3 == 0)
+			cr_assert_eq(workload_set_gang(workload, workload->tasks[t].job_id, 20), 0);
+	}
 	settings.machines_per_rack = 6;
 	settings.racks_per_pod = 5;
 	settings.slots = 4;

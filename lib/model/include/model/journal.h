@@ -68,6 +68,7 @@ struct journal_event {
 	enum journal_machine_state machine_state;
 	const char *curve, *definition; /* definition: JSON text of nomora.curve/1, or of a call */
 	const char *job, *task;
+	uint32_t gang; /* of a job: number of its tasks that start together with the root; 0: each starts when it can */
 	enum journal_task_state task_state;
 	int64_t run_us; /* total run time of a submitted task; known only in simulations */
 	const struct journal_pair *pairs;

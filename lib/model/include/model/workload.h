@@ -43,6 +43,7 @@ struct workload_job {
 	uint64_t id;
 	uint32_t first_task, task_count;
 	uint32_t note; /* position in `notes`, or WORKLOAD_NO_NOTE */
+	uint32_t gang; /* number of its tasks, with the root, that start together; 0: each starts when it can */
 };
 
 /* The name and the curve of a job; most traces do not have them. */
@@ -108,7 +109,7 @@ struct workload {
 	 * instead of storing them. Belongs to the caller.
 	 */
 	const struct workload_filter *early;
-	struct hash_table machine_index, note_index;
+	struct hash_table machine_index, note_index, gangs; /* gangs: from job ids to struct workload_job.gang */
 };
 
 struct workload *workload_create(void);           /* NULL = out of memory */
@@ -129,6 +130,8 @@ int64_t workload_curve(struct workload *workload, const char *name);
  * -ENOMEM.
  */
 int workload_note_job(struct workload *workload, uint64_t job_id, const char *name, const char *curve);
+/* Sets the job's gang; its tasks may be added later. It is cut to the number of tasks that are kept. 0 or -ENOMEM. */
+int workload_set_gang(struct workload *workload, uint64_t job_id, uint32_t gang);
 /* Returns NULL if workload_note_job() was not called for the job. */
 const struct workload_note *workload_find_note(const struct workload *workload, uint64_t job_id);
 /* Adds a round trip between the machines with the numbers a and b. Returns 0 or -ENOMEM. */
