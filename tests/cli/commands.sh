@@ -98,6 +98,6 @@ done <<-'END'
 END
 printf '%s\n\033]0;title\007,h2,1,1,1,0,1,1\n' $header >"$scratch/escape.csv"
 run "$nomora" mesh show "$scratch/escape.csv"
-has "$err" 'escape.csv:2: ' && ! printf '%s' "$err" | grep -q "$(printf '\033')" &&
+says "$err" 'escape.csv:2: ' && ! printf '%s' "$err" | grep -q "$(printf '\033')" &&
 	pass "what a file holds does not drive the terminal" || fail "what a file holds does not drive the terminal" "$err"
 plan

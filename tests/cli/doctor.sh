@@ -91,7 +91,7 @@ expect() {
 	run "$nomora" doctor --root "$host" "$@"
 	printf '%s\n' "$out" >>"$scratch/texts"
 	line=$(printf '%s\n' "$out" | grep -E "^$level +$finding ")
-	if [ "$code" -eq "$wanted" ] && has "$line" "$pattern"; then
+	if [ "$code" -eq "$wanted" ] && says "$line" "$pattern"; then
 		pass "$name"
 	else
 		fail "$name" "exit $code, wanted $wanted; wanted $level $finding $pattern" "$out" "$err"
@@ -99,7 +99,7 @@ expect() {
 }
 
 # has NAME PATTERN: the last run's output contains PATTERN
-has() { if has "$out" "$2"; then pass "$1"; else fail "$1" "wanted $2" "$out"; fi; }
+has() { if says "$out" "$2"; then pass "$1"; else fail "$1" "wanted $2" "$out"; fi; }
 
 make_host
 "$nomora" doctor --root "$host" --for nic --json >"$scratch/findings"
@@ -169,7 +169,7 @@ expect "queues for receiving alone" 0 queues warn '4 receive queues' --for nic
 has "and the line that leaves one of them" 'fix: ethtool -L enp3s0f0 rx 1 tx 1$'
 wrong "one queue" 0 queues ok 'enp3s0f0: one receive queue' ethtool/enp3s0f0 combined=1
 wrong "no word of queues" 0 coalescing ok 'are not delayed' ethtool/enp3s0f0 rx_usecs=0
-if has "$out" ' queues '; then fail "is no finding" "$out"; else pass "is no finding"; fi
+if says "$out" ' queues '; then fail "is no finding" "$out"; else pass "is no finding"; fi
 for queue in rx-0 rx-1 tx-0; do mkdir -p "$host/sys/class/net/enp3s0f0/queues/$queue"; done
 expect "but what the kernel has of them" 0 queues warn 'enp3s0f0: 2 receive queues' --for nic
 wrong "throttled interrupts" 0 coalescing warn 'up to 50 us' ethtool/enp3s0f0 rx_usecs=50
@@ -188,7 +188,7 @@ put sys/module/ixgbe/parameters/allow_unsupported_sfp N
 expect "SFP+ lock" 0 sfp warn 'which ixgbe refuses$'
 put sys/module/ixgbe/parameters/allow_unsupported_sfp Y
 run "$nomora" doctor --root "$host"
-has "$out" ' sfp ' && fail "the lock is off" "$out" || pass "the lock is off"
+says "$out" ' sfp ' && fail "the lock is off" "$out" || pass "the lock is off"
 make_host
 put sys/bus/pci/devices/0000:05:00.0/class 0x020000
 put sys/bus/pci/devices/0000:05:00.0/vendor 0x8086
@@ -198,7 +198,7 @@ make_host
 put $cpu/isolated ''
 put $cpu/online 0-1
 expect "two CPUs: one of them" 3 isolcpus fail 'no CPU is isolated' --for nic
-has "$out" 'isolcpus=managed_irq,domain,1 nohz_full=1 rcu_nocbs=1 irqaffinity=0 ' && pass "the line that isolates it" || fail "the line that isolates it" "$out"
+says "$out" 'isolcpus=managed_irq,domain,1 nohz_full=1 rcu_nocbs=1 irqaffinity=0 ' && pass "the line that isolates it" || fail "the line that isolates it" "$out"
 
 # Files that exist but cannot be read, or have unexpected content: the check reports it, and never "ok".
 unclear() { # CHECK PATH TEXT...: PATH as a folder, then with each TEXT
@@ -267,7 +267,7 @@ expect "only another DPDK" 0 dpdk warn 'ABI 24' --for nic
 # Ports of other kinds.
 wrong "a link that sleeps" 0 aspm warn 'may sleep \(ASPM L1\)' sys/bus/pci/devices/0000:03:00.0/link/l1_aspm 1
 wrong "a link that cannot sleep" 0 pcie ok 'its maximum' sys/bus/pci/devices/0000:03:00.0/link none
-has "$out" ' aspm ' && fail "nothing to say of its sleep" "$out" || pass "nothing to say of its sleep"
+says "$out" ' aspm ' && fail "nothing to say of its sleep" "$out" || pass "nothing to say of its sleep"
 wrong "it stamps everything" 0 nic-stamps ok 'stamps every received packet' ethtool/enp3s0f0 stamps=2
 wrong "it stamps nothing" 0 nic-stamps ok 'stamps nothing' ethtool/enp3s0f0 stamps=0
 wrong "ixgbe, and no word of stamps" 0 nic-stamps warn 'if an 82599 or X540' ethtool/enp3s0f0 gro=0
@@ -290,7 +290,7 @@ make_host
 put $cpu/isolated ''
 expect "in the lab it is a warning" 0 isolcpus warn 'no CPU is isolated'
 run "$nomora" doctor --root "$host" --brief
-has "$out" '^ok' && fail "brief" "$out" || pass "brief leaves out what is in order"
+says "$out" '^ok' && fail "brief" "$out" || pass "brief leaves out what is in order"
 if command -v jq >/dev/null; then
 	run "$nomora" doctor --root "$host" --json
 	printf '%s' "$out" | jq -e '.schema == "nomora.doctor/1" and .usable and .fail == 0 and

@@ -19,7 +19,7 @@ awk -v header="$header" 'BEGIN {
 }' >sweep.csv
 
 run "$nomora" fit sweep.csv -o curve.json --plot curve.svg --plot curve.png --baseline-rtt-us 31
-if [ "$code" -eq 0 ] && [ -z "$err" ] && has "$out" 'threshold    5[0-9.]* us \(jump\)'; then
+if [ "$code" -eq 0 ] && [ -z "$err" ] && says "$out" 'threshold    5[0-9.]* us \(jump\)'; then
 	pass "a sweep is fitted and its threshold found"
 else
 	fail "a sweep is fitted and its threshold found" "exit $code" "$out" "$err"
@@ -41,7 +41,7 @@ for sweep in sweep drift; do
 		awk -v d="$dispersion" -v warned="$warned" -v name=$sweep 'BEGIN { exit !(d != "" && warned == (d > 1) && (name == "sweep" || d > 1)) }'
 done
 run "$nomora" fit sweep.csv --json
-[ "$code" -eq 0 ] && has "$out" '"schema": "nomora.fit/1"' && pass "--json" || fail "--json" "$out" "$err"
+[ "$code" -eq 0 ] && says "$out" '"schema": "nomora.fit/1"' && pass "--json" || fail "--json" "$out" "$err"
 run "$nomora" fit sweep.csv -o -
 [ "$code" -eq 0 ] && [ "$(printf '%s' "$out" | head -c 1)" = "{" ] && pass "-o - is the curve alone" ||
 	fail "-o - is the curve alone" "$out" "$err"
@@ -56,16 +56,16 @@ check "so do lines that end in CRLF" sh -c "
 
 awk -F, -v OFS=, 'NR == 55 { $7 *= 0.01 } { print }' sweep.csv >wild.csv
 run "$nomora" fit wild.csv
-has "$out" '^warning: 1 outlier .*, kept; the worst: line 55, x [0-9.]* us, -[0-9.]* deviations.*--without-outliers' &&
+says "$out" '^warning: 1 outlier .*, kept; the worst: line 55, x [0-9.]* us, -[0-9.]* deviations.*--without-outliers' &&
 	pass "a wild run is named, and how to exclude it" || fail "a wild run is named, and how to exclude it" "$out" "$err"
 
 run "$nomora" fit sweep.csv --degree 2 --threshold 45
-has "$out" 'p\(x\) = 1 for x < 45 us; 0.9[78]' && pass "threshold and degree forced" ||
+says "$out" 'p\(x\) = 1 for x < 45 us; 0.9[78]' && pass "threshold and degree forced" ||
 	fail "threshold and degree forced" "$out" "$err"
 run "$nomora" fit sweep.csv --model polynomial --continuous
-has "$out" '\(hinge\)' && pass "--continuous" || fail "--continuous" "$out" "$err"
+says "$out" '\(hinge\)' && pass "--continuous" || fail "--continuous" "$out" "$err"
 run "$nomora" fit sweep.csv --threshold 0 --model exponential
-has "$out" 'threshold    none' && pass "--threshold 0" || fail "--threshold 0" "$out" "$err"
+says "$out" 'threshold    none' && pass "--threshold 0" || fail "--threshold 0" "$out" "$err"
 for model in polynomial-1 polynomial-5 log exponential rational hill spline monotone; do
 	check "--model $model" sh -c "'$nomora' fit sweep.csv -q --model $model -o m.json && grep -q 'name\": \"$model' m.json"
 	case $model in
@@ -92,21 +92,21 @@ for level in curve["levels"]:
     assert abs(level["measured"] - mean) < 1e-6, (level, mean)' $case
 done
 run "$nomora" fit --compare curve.json time.json
-has "$out" 'largest difference  0\.000|largest difference  [0-9.]+e-0' &&
+says "$out" 'largest difference  0\.000|largest difference  [0-9.]+e-0' &&
 	pass "times are normalised to baseline/time" || fail "times are normalised to baseline/time" "$out" "$err"
 run "$nomora" fit --compare curve.json time.json --json --plot both.svg --plot both.png
-[ "$code" -eq 0 ] && [ -s both.svg ] && [ -s both.png ] && has "$out" 'nomora.curve_comparison/1' &&
+[ "$code" -eq 0 ] && [ -s both.svg ] && [ -s both.png ] && says "$out" 'nomora.curve_comparison/1' &&
 	pass "--compare --json --plot" || fail "--compare --json --plot" "$out" "$err"
 awk -F, -v OFS=, 'NR > 1 { $7 *= 1 - $1 / 2500 } { print }' sweep.csv >worse.csv
 "$nomora" fit worse.csv -q -o worse.json
 run "$nomora" fit --compare curve.json worse.json --json
-[ "$code" -eq 3 ] && has "$out" '"verdict": "differ"' && pass "--compare: curves that differ, exit 3" ||
+[ "$code" -eq 3 ] && says "$out" '"verdict": "differ"' && pass "--compare: curves that differ, exit 3" ||
 	fail "--compare: curves that differ, exit 3" "exit $code" "$out" "$err"
 # The same performance on a machine that is always slower gives the same curve.
 awk -F, -v OFS=, 'NR > 1 { $7 *= 0.7 } { print }' sweep.csv >slower.csv
 "$nomora" fit slower.csv -q -o slower.json
 run "$nomora" fit --compare curve.json slower.json
-[ "$code" -eq 0 ] && has "$out" 'the curves agree' && has "$out" '^baselines .*-30.0 %' &&
+[ "$code" -eq 0 ] && says "$out" 'the curves agree' && says "$out" '^baselines .*-30.0 %' &&
 	pass "--compare: another baseline is reported and is no difference" ||
 	fail "--compare: another baseline is reported and is no difference" "exit $code" "$out" "$err"
 mkdir several
@@ -117,7 +117,7 @@ check "several sweeps go to a folder, onto one plot" sh -c "
 # The paper's curves that are shipped can be read, and a curve equals itself.
 for name in memcached strads spark tensorflow; do
 	run "$nomora" fit --compare "$source_root/curves/$name.json" "$source_root/curves/$name.json"
-	has "$out" '^largest difference  0 ' && pass "curves/$name.json" ||
+	says "$out" '^largest difference  0 ' && pass "curves/$name.json" ||
 		fail "curves/$name.json" "$out" "$err"
 done
 
@@ -140,11 +140,11 @@ sed 's/higher/lower/' rising.csv >falling.csv
 check "and right" "$nomora" fit falling.csv -q
 printf '0 1\n0.01 0.95\n0.02 0.9\n0.05 0.7\n0.1 0.5\n0.2 0.3\n' >ms.csv
 run "$nomora" fit ms.csv
-has "$out" 'warning: The largest x is 0.2 us, less than a step of the table \(10 us\): is x in us\?' &&
+says "$out" 'warning: The largest x is 0.2 us, less than a step of the table \(10 us\): is x in us\?' &&
 	pass "milliseconds are warned about" || fail "milliseconds are warned about" "$out" "$err"
 printf '10 1\n20 0.95\n50 0.9\n200 0.7\n1000 0.5\n' >late.csv
 run "$nomora" fit late.csv
-has "$out" 'warning: The smallest x is 10 us: the curve below it is extrapolated' &&
+says "$out" 'warning: The smallest x is 10 us: the curve below it is extrapolated' &&
 	pass "no level at 0 is warned about" || fail "no level at 0 is warned about" "$out" "$err"
 [ -e bad.json ] && fail "no curve of nonsense is left" || pass "no curve of nonsense is left"
 
@@ -153,8 +153,8 @@ awk -v header="$header" 'BEGIN { print header
 	for (level = 0; level < 6; level++) for (run = 0; run < 4; run++)
 		printf "%d,both,%d,gbit,Gbit/s,higher,%.4f\n", level * 400, run, 9.4 + 0.1 * ((level * 7 + run * 5) % 9 / 4 - 1) }' >flat.csv
 run "$nomora" fit flat.csv -o flat.json
-if [ "$code" -eq 0 ] && has "$out" 'threshold    none$' &&
-	has "$out" 'no effect of latency found up to 4000 us \(at most -[0-9.]+ %, with 95 % confidence\)'; then
+if [ "$code" -eq 0 ] && says "$out" 'threshold    none$' &&
+	says "$out" 'no effect of latency found up to 4000 us \(at most -[0-9.]+ %, with 95 % confidence\)'; then
 	pass "a flat application has no threshold"
 else
 	fail "a flat application has no threshold" "exit $code" "$out" "$err"
@@ -167,7 +167,7 @@ assert max(curve["band"]["high"]) == 1 and 0.9 < min(curve["band"]["low"]) < 1'
 check "and is read again" "$nomora" fit --compare flat.json flat.json
 awk -F, -v OFS=, 'NR > 1 { $7 = 9.4 + 40 * ($7 - 9.4) } { print }' flat.csv >noise.csv
 run "$nomora" fit noise.csv -o noise.json
-has "$out" 'warning: The runs scatter too much to show an effect below [0-9]* %' &&
+says "$out" 'warning: The runs scatter too much to show an effect below [0-9]* %' &&
 	pass "noise is not taken for insensitivity" || fail "noise is not taken for insensitivity" "$out" "$err"
 
 # Candidates in one table, and more than two curves.
@@ -178,7 +178,7 @@ refuses "two models into one file" 2 '-o takes one model' "$nomora" fit sweep.cs
 refuses "a model of several that is none" 2 'expected auto, polynomial' "$nomora" fit sweep.csv --model hill,cubic
 run "$nomora" fit --compare curve.json time.json worse.json --plot three.svg --zoom-y
 [ "$code" -eq 3 ] && [ -s three.svg ] && [ "$(printf '%s\n' "$out" | grep -c '^verdict')" -eq 2 ] &&
-	has "$out" '^second  .*worse.json \(worse\)' && pass "--compare names three files" ||
+	says "$out" '^second  .*worse.json \(worse\)' && pass "--compare names three files" ||
 	fail "--compare names three files" "exit $code" "$out" "$err"
 run "$nomora" fit --compare curve.json time.json worse.json --json
 check "--compare of three is one JSON object" python3 -c '
@@ -199,7 +199,7 @@ awk -F, -v OFS=, 'NR == 1 { print $0, "started_at", "disturbed", "baseline_rtt_u
 echo '{"event": "plan", "fingerprint": "x", "application": "mariadb", "client": "", "server": "", "seed": 1}' >marked.csv.log
 run "$nomora" fit marked.csv -o marked.json
 disturbed=$(awk -F, '$9 == 1' marked.csv | wc -l)
-[ "$code" -eq 0 ] && has "$out" "warning: $disturbed of 104 runs were disturbed" &&
+[ "$code" -eq 0 ] && says "$out" "warning: $disturbed of 104 runs were disturbed" &&
 	pass "disturbed runs are warned about" || fail "disturbed runs are warned about" "$out" "$err"
 check "and counted in curve.json, beside the plan's name and the testbed's round trip" python3 -c '
 import json, sys
@@ -207,7 +207,7 @@ curve = json.load(open("marked.json"))
 assert curve["disturbed_runs"] == int(sys.argv[1]) and curve["application"] == "mariadb"
 assert curve["baseline_rtt_us"] == 39.5' "$disturbed"
 run "$nomora" fit marked.csv --without-disturbed --baseline-rtt-us 7 -a other -o marked.json
-[ "$code" -eq 0 ] && ! has "$out" 'were disturbed' &&
+[ "$code" -eq 0 ] && ! says "$out" 'were disturbed' &&
 	printf '%s\n' "$out" | grep -q "measured     $((104 - disturbed)) runs" && pass "--without-disturbed" ||
 	fail "--without-disturbed" "$out" "$err"
 check "options win over the sweep" python3 -c '
@@ -225,15 +225,15 @@ refuses "nothing but disturbed runs" 1 'ruined.csv: disturbed: every run is dist
 # An outlier is reported with its line and kept, unless the user asks otherwise.
 awk -F, -v OFS=, 'NR == 30 { $7 = 20000 } { print }' sweep.csv >outlier.csv
 run "$nomora" fit outlier.csv
-has "$out" 'line 30 ' && has "$out" '1 outlier .*, kept' &&
+says "$out" 'line 30 ' && says "$out" '1 outlier .*, kept' &&
 	pass "an outlier is flagged and kept" || fail "an outlier is flagged and kept" "$out"
 run "$nomora" fit outlier.csv --without-outliers
-has "$out" 'excluded' && pass "--without-outliers" || fail "--without-outliers" "$out"
+says "$out" 'excluded' && pass "--without-outliers" || fail "--without-outliers" "$out"
 
 # Plain columns with any header.
 printf 'RTT;perf;sd;n\n0;1;0.01;5\n20;1.0;0.01;5\n50;0.93;0.01;5\n100;0.81;0.02;5\n200;0.62;0.01;5\n500;0.31;0.01;5\n' >plain.csv
 run "$nomora" fit plain.csv
-[ "$code" -eq 0 ] && has "$out" 'is normalised' && pass "plain columns" ||
+[ "$code" -eq 0 ] && says "$out" 'is normalised' && pass "plain columns" ||
 	fail "plain columns" "$out" "$err"
 
 # bad NAME CODE PATTERN: the file bad.csv is refused and no output is left.

@@ -8,8 +8,8 @@ command -v python3 >/dev/null || skip_all "python3 is not installed"
 
 sed -n '61,$p' "$data/nonlinear/Misra1a.dat" >"$scratch/misra.txt"
 run "$nomora" fit "$scratch/misra.txt" --expr 'b1*(1-exp(-b2*x))' --start b1=500,b2=1e-4
-if [ "$code" -eq 0 ] && has "$out" '^ +b1 +238\.94212917[0-9]* +2\.7070' &&
-	has "$out" 'converged: '; then
+if [ "$code" -eq 0 ] && says "$out" '^ +b1 +238\.94212917[0-9]* +2\.7070' &&
+	says "$out" 'converged: '; then
 	pass "--expr on blank-separated columns"
 else
 	fail "--expr on blank-separated columns" "exit $code" "$out" "$err"
@@ -37,8 +37,8 @@ assert len(fit["residuals"]) == 128 and len(fit["covariance"]) == 3'; then
 done
 
 run "$nomora" fit "$scratch/misra.txt" --expr 'b1*(1-exp(-b2*x))' --start b1=200,b2=5e-4 --bounds b1=:220 --fix b2
-if [ "$code" -eq 0 ] && has "$out" '^ +b1 +220 .*at its bound' &&
-	has "$out" '^ +b2 +0\.0005 +0 +held'; then
+if [ "$code" -eq 0 ] && says "$out" '^ +b1 +220 .*at its bound' &&
+	says "$out" '^ +b2 +0\.0005 +0 +held'; then
 	pass "--bounds and --fix"
 else
 	fail "--bounds and --fix" "exit $code" "$out" "$err"
@@ -96,7 +96,7 @@ refuses "a negative deviation" 1 "deviation\.csv:1: x2: expected a standard devi
 	"$nomora" fit "$scratch/deviation.csv" --expr 'b1*x1' --start b1=1 --deviation-column x2
 [ -e "$scratch/none.json" ] && fail "no output file is left" || pass "no output file is left"
 run fit --expr '(b1+b2)*x' --start b1=1,b2=2
-if [ "$code" -eq 3 ] && has "$out" 'not converged: the data do not determine all parameters'; then
+if [ "$code" -eq 3 ] && says "$out" 'not converged: the data do not determine all parameters'; then
 	pass "parameters that cannot be told apart: exit 3"
 else
 	fail "parameters that cannot be told apart: exit 3" "exit $code" "$out" "$err"

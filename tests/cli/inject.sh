@@ -117,7 +117,7 @@ refuses "set of an unknown name" 2 "expected delay_us=" "$nomora" inject-ctl "$c
 refuses "an unknown command" 2 "unknown command" "$nomora" inject-ctl "$control" frobnicate
 refuses "stats takes no argument" 2 "stats: found 'now'" "$nomora" inject-ctl "$control" stats now
 run "$nomora" inject-ctl "$control" metrics
-has "$out" '^nomora_injector_sent_packets_total\{direction="ab"\} [0-9]' &&
+says "$out" '^nomora_injector_sent_packets_total\{direction="ab"\} [0-9]' &&
 	pass "metrics are Prometheus text" || fail "metrics are Prometheus text" "$out"
 if command -v promtool >/dev/null; then
 	check "promtool likes them" promtool check metrics <"$scratch/out"
@@ -165,7 +165,7 @@ esac
 wait "$injector_pid"
 injector_pid=
 run "${inject[@]}" net_null0 net_null1 --rate 1 --slots 1024 --duration 1.5 --nice 19
-has "$err" 'leave more slowly \(--rate' && ! has "$err" 'need --slots' &&
+says "$err" 'leave more slowly \(--rate' && ! says "$err" 'need --slots' &&
 	pass "a rate that is exceeded is no matter of slots" || fail "a rate that is exceeded is no matter of slots" "$err"
 start net_null0 net_null1 --calibrate --hiccup-ns 400 --trust-counter
 [ "$(value hiccup_threshold_ns)" = 400.0 ] && [ "$(value counter)" = invariant ] &&
@@ -211,7 +211,7 @@ run "${inject[@]}" net_null0 net_null1 --duration 0.1 --mtu 9000 --expect-pps 13
 refuses "jumbo frames at any rate in as little memory" 1 "no memory for .* give fewer slots" \
 	"${inject[@]}" net_null0 net_null1 --duration 0.1 --mtu 9000 -- -m 160
 run "$nomora" inject-check "$scratch/run.pcapng" --json
-[ "$code" -eq 0 ] && has "$out" '"schema": "nomora.inject-check/1"' && pass "the capture is readable" ||
+[ "$code" -eq 0 ] && says "$out" '"schema": "nomora.inject-check/1"' && pass "the capture is readable" ||
 	fail "the capture is readable" "$err"
 # An injector that stands still most of the time overruns no capture.
 status=0
@@ -361,10 +361,10 @@ wait_for 10 asked 's["ab"]["tx_errors"]' 100 &&
 	pass "what a port that is down drops is counted to the packet" ||
 	fail "what a port that is down drops is counted to the packet" "$("$nomora" inject-ctl "$control" stats --json)"
 run "$nomora" inject-ctl "$control" metrics
-has "$out" '^nomora_injector_transmit_errors_total\{direction="ab"\} 100$' &&
+says "$out" '^nomora_injector_transmit_errors_total\{direction="ab"\} 100$' &&
 	pass "and told to Prometheus" || fail "and told to Prometheus" "$out"
-has "$out" '^nomora_injector_link_up\{port="b",name="vc"\} 0$' &&
-	has "$out" '^nomora_injector_link_up\{port="a",name="va"\} 1$' &&
+says "$out" '^nomora_injector_link_up\{port="b",name="vc"\} 0$' &&
+	says "$out" '^nomora_injector_link_up\{port="a",name="va"\} 1$' &&
 	pass "and so is the link" || fail "and so is the link" "$out"
 asked '[p["link_up"] for p in s["ports"]]' '[True, False]' && pass "the link that is down is told" ||
 	fail "the link that is down is told"

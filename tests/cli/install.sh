@@ -23,11 +23,11 @@ check "plans name no file outside their folder" sh -c "! grep -rn '\.\./' '$pref
 
 # Plans by name; a local file of that name takes precedence.
 run "$nomora" sweep memcached -o memcached.csv --dry-run
-[ "$code" -eq 0 ] && has "$out" '500' && pass "a plan by its name" || fail "a plan by its name" "$out" "$err"
+[ "$code" -eq 0 ] && says "$out" '500' && pass "a plan by its name" || fail "a plan by its name" "$out" "$err"
 refuses "a plan that is not there" 1 'nowhere' "$nomora" sweep nowhere -o x.csv --dry-run
 printf 'application = own\nclient = true\ndelays = 0 7 9\nmetric = m 1 higher regex:x\nserver-host = a\n' >memcached
 run "$nomora" sweep memcached -o memcached.csv --dry-run
-has "$out$err" '500' && fail "a file of that name wins" "$out" "$err" || pass "a file of that name wins"
+says "$out$err" '500' && fail "a file of that name wins" "$out" "$err" || pass "a file of that name wins"
 mkdir -p data/plans && cp "$prefix/share/nomora/plans/redis.plan" data/plans/mine.plan
 run env NOMORA_DATA="$scratch/data" "$nomora" sweep mine -o mine.csv --dry-run
 [ "$code" -eq 0 ] && pass "NOMORA_DATA adds a folder" || fail "NOMORA_DATA adds a folder" "$out" "$err"
@@ -68,14 +68,14 @@ if command -v systemd-analyze >/dev/null; then
 		file=$(find "$root" -name "nomora-$unit@.service")
 		sed "s,^ExecStart=[^ ]*,ExecStart=$nomora," "$file" >"nomora-$unit@eth0.service"
 		run systemd-analyze verify --man=no "./nomora-$unit@eth0.service"
-		[ "$code" -eq 0 ] && ! has "$err" "nomora-$unit" && pass "unit nomora-$unit@" ||
+		[ "$code" -eq 0 ] && ! says "$err" "nomora-$unit" && pass "unit nomora-$unit@" ||
 			fail "unit nomora-$unit@" "exit $code" "$err"
 	done
 	for unit in mesh-collect mesh-publish mesh-serve; do
 		file=$(find "$root" -name "nomora-$unit.service")
 		sed "s,^ExecStart=[^ ]*,ExecStart=$nomora," "$file" >"nomora-$unit.service"
 		run systemd-analyze verify --man=no "./nomora-$unit.service"
-		[ "$code" -eq 0 ] && ! has "$err" "nomora-$unit" && pass "unit nomora-$unit" ||
+		[ "$code" -eq 0 ] && ! says "$err" "nomora-$unit" && pass "unit nomora-$unit" ||
 			fail "unit nomora-$unit" "exit $code" "$err"
 	done
 else

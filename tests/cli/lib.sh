@@ -81,8 +81,8 @@ run() {
 	err=$(<"$scratch/err")
 }
 
-# has TEXT PATTERN: a line of the text matches the extended regular expression. Without grep: a process costs 5 ms.
-has() {
+# says TEXT PATTERN: a line of the text matches the extended regular expression. Without grep: a process costs 5 ms.
+says() {
 	local - IFS=$'\n' line
 	set -f
 	for line in $1; do [[ ! $line =~ $2 ]] || return 0; done
@@ -95,7 +95,7 @@ refuses() {
 	local name=$1 wanted=$2 pattern=$3
 	shift 3
 	run "$@"
-	if [ "$code" -eq "$wanted" ] && has "$err" "$pattern" && [[ $err != *$'\n'*$'\n'* ]]; then
+	if [ "$code" -eq "$wanted" ] && says "$err" "$pattern" && [[ $err != *$'\n'*$'\n'* ]]; then
 		pass "$name"
 	else
 		fail "$name" "$*" "exit $code, wanted $wanted; wanted a line like: $pattern" "$err"
@@ -103,22 +103,22 @@ refuses() {
 }
 
 # swept: the last run() was a complete sweep; exit code 3 means that a busy machine disturbed some of its runs.
-swept() { [ "$code" -eq 0 ] || { [ "$code" -eq 3 ] && ! has "$out" 'left out'; }; }
+swept() { [ "$code" -eq 0 ] || { [ "$code" -eq 3 ] && ! says "$out" 'left out'; }; }
 
 # wait_for SECONDS COMMAND...: waits until the command succeeds; false after SECONDS.
 wait_for() {
-	local deadline=$((SECONDS + $1)) late=0 never
+	local deadline=$((SECONDS + $1)) over=0 never
 	shift
 	exec {never}<> <(:)
 	until "$@" >/dev/null 2>&1; do
 		if [ "$SECONDS" -ge "$deadline" ]; then
-			late=1
+			over=1
 			break
 		fi
 		read -rt 0.05 -u "$never" || :
 	done
 	exec {never}>&-
-	return $late
+	return $over
 }
 
 # near WANTED_US "MEDIAN MIN" "MEDIAN MIN": the second round trip is longer than the first by WANTED, within 15 % + 30

@@ -20,11 +20,11 @@ check "merge" "$nomora" mesh merge "$scratch/h1.csv" "$scratch/h2.csv" -o "$scra
 run "$nomora" mesh merge "$scratch/all.csv"
 [ "$out" = "$(cat "$scratch/all.csv")" ] && pass "merge of one file to stdout is that file" || fail "same" "$out"
 run "$nomora" mesh merge "$scratch/h1.csv" "$scratch/later.csv"
-has "$out" '^h1,h2,5.000,' && pass "the freshest wins" || fail "the freshest wins" "$out"
+says "$out" '^h1,h2,5.000,' && pass "the freshest wins" || fail "the freshest wins" "$out"
 run "$nomora" mesh merge "$scratch/later.csv" "$scratch/h1.csv"
-has "$out" '^h1,h2,5.000,' && pass "in any order" || fail "in any order" "$out"
+says "$out" '^h1,h2,5.000,' && pass "in any order" || fail "in any order" "$out"
 run "$nomora" mesh merge --how worst "$scratch/later.csv" "$scratch/h1.csv"
-has "$out" '^h1,h2,10.000,20.000,30.000,0,110,2000.000' && pass "the worst of both" || fail "worst" "$out"
+says "$out" '^h1,h2,10.000,20.000,30.000,0,110,2000.000' && pass "the worst of both" || fail "worst" "$out"
 refuses "a pair in two files" 1 'later.csv: .*h1 -> h2' "$nomora" mesh merge --how refuse "$scratch/h1.csv" \
 	"$scratch/later.csv" -o "$scratch/none.csv"
 [ ! -e "$scratch/none.csv" ] && pass "nothing half-written" || fail "nothing half-written"
@@ -42,23 +42,23 @@ groups = json.loads(sys.argv[1])["summary"].values()
 assert sum(g["pairs"] for g in groups) == 3 and max(g["max_us"] or 0 for g in groups) == 130, groups' "$out"
 run "$nomora" mesh show "$scratch/all.csv" --cluster "$scratch/cluster.json"
 if [ "$code" -eq 0 ] && [ "$(printf '%s\n' "$out" | sed -n 2p | tr -s ' ')" = " h10 h1 h2" ] &&
-	has "$out" ', 1 pair without an answer'; then
+	says "$out" ', 1 pair without an answer'; then
 	pass "shown in the order of racks"
 else
 	fail "shown in the order of racks" "$out"
 fi
 run "$nomora" mesh show "$scratch/all.csv" --stat loss
-has "$out" '0.0100' && pass "another figure" || fail "another figure" "$out"
+says "$out" '0.0100' && pass "another figure" || fail "another figure" "$out"
 for figure in p50:10.0 p99:20.0 max:30.0; do
 	run "$nomora" mesh show "$scratch/h1.csv" --stat ${figure%:*}
-	has "$out" "^ *h1 .* ${figure#*:} " && pass "--stat ${figure%:*}" || fail "--stat ${figure%:*}" "$out"
+	says "$out" "^ *h1 .* ${figure#*:} " && pass "--stat ${figure%:*}" || fail "--stat ${figure%:*}" "$out"
 done
 run "$nomora" mesh show "$scratch/all.csv" --cluster "$scratch/cluster.json"
-has "$out" '^same rack *2 pairs: p50 10.5 us, p99 20.5 us \(medians\), worst 31.0 us, loss 0 %' &&
+says "$out" '^same rack *2 pairs: p50 10.5 us, p99 20.5 us \(medians\), worst 31.0 us, loss 0 %' &&
 	pass "medians of an even number of pairs" || fail "medians of an even number of pairs" "$out"
 printf '%s\nh1,h2,,,,1,0,1\nx,h1,5,6,7,0,9,1\n' $header >"$scratch/silent.csv"
 run "$nomora" mesh show "$scratch/silent.csv" --cluster "$scratch/cluster.json"
-if has "$out" '^same rack *1 pairs: loss 100 %' && has "$out" '^rack unknown *1 pairs: p50 5.0'; then
+if says "$out" '^same rack *1 pairs: loss 100 %' && says "$out" '^rack unknown *1 pairs: p50 5.0'; then
 	pass "pairs without an answer have no median, hosts outside of the cluster no rack"
 else
 	fail "pairs without an answer have no median, hosts outside of the cluster no rack" "$out"
@@ -90,13 +90,13 @@ run "$nomora" mesh merge "$live"
 [ "$(printf '%s\n' "$out" | grep -vc '^#')" -eq 5 ] && [ "$(printf '%s' "$out" | sort)" = "$(sort "$scratch/all.csv")" ] &&
 	pass "its snapshot is the rows" || fail "its snapshot is the rows" "$out"
 run "$nomora" mesh top "$live" --once --max-age 0
-[ "$code" -eq 0 ] && has "$out" '3 hosts, 4 pairs: 3 measured, 1 unreachable' && pass "top counts the states" ||
+[ "$code" -eq 0 ] && says "$out" '3 hosts, 4 pairs: 3 measured, 1 unreachable' && pass "top counts the states" ||
 	fail "top counts the states" "$out" "$err"
 run "$nomora" mesh top "$live" --json
-has "$out" '"stale": 4' && pass "pairs of 1970 are stale" || fail "pairs of 1970 are stale" "$out" "$err"
+says "$out" '"stale": 4' && pass "pairs of 1970 are stale" || fail "pairs of 1970 are stale" "$out" "$err"
 check "newer rows go on top" "$nomora" mesh merge "$scratch/later.csv" --live "$live"
 run "$nomora" mesh show "$live" --json
-has "$out" '"rtt_p50_us": 5.0' && has "$out" '"state": "unreachable"' && pass "and are shown" || fail "and are shown" "$out" "$err"
+says "$out" '"rtt_p50_us": 5.0' && says "$out" '"state": "unreachable"' && pass "and are shown" || fail "and are shown" "$out" "$err"
 refuses "top of a CSV file" 1 "expected a live matrix" "$nomora" mesh top "$scratch/all.csv"
 refuses "top of no file" 1 'nowhere: cannot open' "$nomora" mesh top "$scratch/nowhere"
 # Files that are not a live matrix of this version, or are truncated.
@@ -142,9 +142,9 @@ if command -v curl >/dev/null; then
 	wait_for 10 grep -q http "$scratch/url"
 	url=$(cat "$scratch/url")
 	metrics=$(curl -s "${url}metrics")
-	[ "$(printf '%s\n' "$metrics" | tail -1)" = "# EOF" ] && has "$metrics" '^nomora_mesh_pairs\{state="unreachable"\} 1$' &&
-		has "$metrics" '^nomora_mesh_rack_rtt_seconds\{from="r2",to="r1",stat="max"\} 0.00013$' &&
-		has "$metrics" '^nomora_mesh_rtt_seconds\{src="h1",dst="h2"\} 6e-06$' &&
+	[ "$(printf '%s\n' "$metrics" | tail -1)" = "# EOF" ] && says "$metrics" '^nomora_mesh_pairs\{state="unreachable"\} 1$' &&
+		says "$metrics" '^nomora_mesh_rack_rtt_seconds\{from="r2",to="r1",stat="max"\} 0.00013$' &&
+		says "$metrics" '^nomora_mesh_rtt_seconds\{src="h1",dst="h2"\} 6e-06$' &&
 		pass "metrics have states, racks and pairs" || fail "metrics have states, racks and pairs" "$metrics"
 	if command -v promtool >/dev/null; then
 		check "promtool finds nothing in the metrics" sh -c "curl -s '${url}metrics' | sed '/^# EOF/d; /^# UNIT/d' | promtool check metrics"
@@ -180,7 +180,7 @@ seen=$header,state,paths,paths_covered,disturbed,error_us,answered_at
 printf '%s\nh1,h3,,,,1,0,%s,unreachable,0,0,0,0,%s\nh2,h3,,,,1,0,%s,unreachable,0,0,0,0,%s\n' $seen "$now" $((now - 90)) "$now" $((now - 90)) >"$scratch/dead.csv"
 "$nomora" mesh merge "$scratch/dead.csv" --live "$scratch/dead"
 run "$nomora" mesh top "$scratch/dead" --once
-has "$out" '2 unreachable' && has "$out" 'lost: h3' && pass "a dead host stays unreachable" || fail "a dead host stays unreachable" "$out"
+says "$out" '2 unreachable' && says "$out" 'lost: h3' && pass "a dead host stays unreachable" || fail "a dead host stays unreachable" "$out"
 printf '%s\nh1,h2,1,2,3,0,100,%s\nh1,h3,,,,1,0,%s\nh2,h3,,,,1,0,%s\n' $header $((now - 300)) $((now - 300)) $((now - 300)) >"$scratch/blind.csv"
 "$nomora" mesh merge "$scratch/blind.csv" --live "$scratch/blind" --cluster "$scratch/cluster.json"
 run "$nomora" mesh top "$scratch/blind" --once
@@ -190,8 +190,8 @@ if command -v curl >/dev/null; then
 	at_exit kill "$!"
 	wait_for 10 grep -q http "$scratch/url3"
 	out=$(curl -s "$(cat "$scratch/url3")")
-	has "$out" 'class="bad">The mesh is blind' && ! has "$out" 'No pair is bad|class="heat"' && pass "so does its page, without colours" || fail "so does its page" "$out"
+	says "$out" 'class="bad">The mesh is blind' && ! says "$out" 'No pair is bad|class="heat"' && pass "so does its page, without colours" || fail "so does its page" "$out"
 	out=$(curl -s "$(cat "$scratch/url3")metrics")
-	has "$out" '^nomora_mesh_blind 1' && ! has "$out" '^nomora_mesh_rack_rtt|^nomora_mesh_rtt' && pass "so do its metrics, without old figures" || fail "so do its metrics" "$out"
+	says "$out" '^nomora_mesh_blind 1' && ! says "$out" '^nomora_mesh_rack_rtt|^nomora_mesh_rtt' && pass "so do its metrics, without old figures" || fail "so do its metrics" "$out"
 fi
 plan

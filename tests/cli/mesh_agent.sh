@@ -57,7 +57,7 @@ python3 - "$scratch/cluster.json" >"$scratch/two.json" <<-'END'
 END
 echo '{"id": "p", "curve": "memcached", "root": 0, "tasks": [{"name": "r", "machine": "h1"}, {"name": "a", "machine": "h1"}, "b"]}' >"$scratch/job.jsonl"
 run "$nomora" place --cluster "$scratch/two.json" --jobs "$scratch/job.jsonl" --latency "$live" --curves "$source_root/curves" --json
-has "$out" "no machine with a free slot is reachable from the root's" && ! has "$out" '"machine": *"mute"' &&
+says "$out" "no machine with a free slot is reachable from the root's" && ! says "$out" '"machine": *"mute"' &&
 	pass "place puts no task there, and says why" || fail "place puts no task there, and says why" "$out" "$err"
 kill -9 "${process[h3]}"
 wait "${process[h3]}" 2>/dev/null

@@ -44,11 +44,11 @@ kill -9 "$server"
 wait "$server" 2>/dev/null
 check "after SIGKILL it is whole" "$nomora" mesh history "$db" h1 h2
 run "$nomora" mesh history "$db" h1 h2
-has "$out" '20\.0 +40\.0 +60\.0 +0\.00 measured$' && pass "a table" || fail "a table" "$out"
+says "$out" '20\.0 +40\.0 +60\.0 +0\.00 measured$' && pass "a table" || fail "a table" "$out"
 run "$nomora" mesh history "$db" h2 h3
-has "$out" '- +- +- +100\.00 unreachable$' && pass "an unreachable pair" || fail "an unreachable pair" "$out"
+says "$out" '- +- +- +100\.00 unreachable$' && pass "an unreachable pair" || fail "an unreachable pair" "$out"
 run "$nomora" mesh history "$db" --racks r1 r2
-has "$out" '20\.0 +40\.0 +60\.0 +1$' && pass "racks" || fail "racks" "$out"
+says "$out" '20\.0 +40\.0 +60\.0 +1$' && pass "racks" || fail "racks" "$out"
 documented "mesh history --json" "$nomora" mesh history "$db" h1 h2 --json
 check "a picture" "$nomora" mesh history "$db" h1 h2 -o "$scratch/history.svg"
 grep -q 'h1 to h2' "$scratch/history.svg" && pass "with its title" || fail "with its title"

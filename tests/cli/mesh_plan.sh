@@ -10,7 +10,7 @@ plan_of() { "$nomora" mesh plan "$scratch/peers" --state "$scratch/plan.json" -o
 names() { awk '!/^#/ { print $1 }' "$scratch/lists/$1.peers" | sort | tr '\n' ' '; }
 
 run plan_of --host-pps 500
-[ "$code" -eq 0 ] && has "$out" '^epoch 1: 6 hosts in 3 racks, 0 drained' &&
+[ "$code" -eq 0 ] && says "$out" '^epoch 1: 6 hosts in 3 racks, 0 drained' &&
 	pass "a plan in words" || fail "a plan in words" "exit $code" "$out" "$err"
 documented "mesh plan --json" "$nomora" mesh plan "$scratch/peers" --json
 [ "$(cat "$scratch"/lists/h?.peers | grep -cv '^#')" -eq 18 ] && grep -q '^h1 10.0.0.1 - r1$' "$scratch/lists/h1.peers" &&
@@ -30,12 +30,12 @@ printf 'src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\nh1,h2,
 "$nomora" mesh merge "$scratch/latency.csv" --live "$scratch/live"
 check "drain" "$nomora" mesh drain "$scratch/live" h2
 run plan_of --keep --live "$scratch/live"
-[ "$code" -eq 0 ] && has "$out" '5 hosts in 3 racks, 1 drained' && [ "$(names h2)" = "h2 " ] &&
+[ "$code" -eq 0 ] && says "$out" '5 hosts in 3 racks, 1 drained' && [ "$(names h2)" = "h2 " ] &&
 	[ "$(names h1)" = "${before/h2 /}" ] &&
 	pass "a drained host is in no list, and nothing else changes" || fail "a drained host is in no list" "$out" "$err" "$before: $(names h1)"
 check "and back" "$nomora" mesh drain "$scratch/live" h2 --status active
 run plan_of --keep --live "$scratch/live"
-has "$out" '6 hosts in 3 racks, 0 drained' && pass "it is in the lists" || fail "it is in the lists" "$out"
+says "$out" '6 hosts in 3 racks, 0 drained' && pass "it is in the lists" || fail "it is in the lists" "$out"
 
 refuses "an unknown host" 1 "there is no host 'h9'" "$nomora" mesh drain "$scratch/live" h9
 refuses "a budget that is too small" 3 '--host-pps: 100 .* needs 2 sessions of 100 probes per second; set at least 200' plan_of --host-pps 100

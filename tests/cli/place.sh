@@ -62,7 +62,7 @@ for algorithm in $("$nomora" place "${hand[@]}" --help | sed -n 's/.*same cost: 
 done
 
 run "${place[@]}" --jobs jobs.jsonl --latency mesh.csv --dump-dimacs net.min --draw net.dot
-[ "$code" -eq 0 ] && has "$out" 'web.w3 .*us .*rack|web.w3' && pass "the table names every task" ||
+[ "$code" -eq 0 ] && says "$out" 'web.w3 .*us .*rack|web.w3' && pass "the table names every task" ||
 	fail "the table names every task" "$out$err"
 run "$nomora" solve net.min
 dumped=$out
@@ -129,7 +129,7 @@ run "$nomora" place --cluster pair.json --jobs cut.jsonl --latency dead.csv --js
 expect "a running task that is cut off" '[(t["state"], t["rtt_us"], t["rtt_origin"], t["performance"]) for t in d["tasks"]][1]' \
 	"('placed', None, 'unreachable', 0.0)"
 run "$nomora" place --cluster pair.json --jobs cut.jsonl --latency dead.csv
-has "$out" '^p.a +h2 \(rack1\), stays +unreachable +0\.000' && pass "so says the table" || fail "so says the table" "$out"
+says "$out" '^p.a +h2 \(rack1\), stays +unreachable +0\.000' && pass "so says the table" || fail "so says the table" "$out"
 # A root whose host died is placed beside its running tasks, and with the cheapest slots of all racks for the waiting ones:
 # 1262 is the least possible cost.
 cat >failover-cluster.json <<'END'
@@ -184,11 +184,11 @@ expect "a refused move is counted, and nothing is called optimal" 'd["solver"]["
 sed 's/1795188663.25$/1000/' mesh.csv >old.csv
 run "${place[@]}" --jobs pair.jsonl --latency old.csv --max-age 60 --json
 expect "what is older than --max-age counts as not measured" '[t["rtt_origin"] for t in d["tasks"] if t["task"] == "a"]' "['topology']"
-has "$err" 'old.csv: 56 rows older than 60 s' && pass "and is counted" || fail "and is counted" "$err"
+says "$err" 'old.csv: 56 rows older than 60 s' && pass "and is counted" || fail "and is counted" "$err"
 sed "2,\$s/,[^,]*\$/,$(date -d '+1 hour' +%s)/" old.csv >future.csv
 run "${place[@]}" --jobs pair.jsonl --latency future.csv --max-age 60 --json
 expect "and what is dated in the future" '[t["rtt_origin"] for t in d["tasks"] if t["task"] == "a"]' "['topology']"
-has "$err" 'rows dated in the future' && pass "which it says" || fail "which it says" "$err"
+says "$err" 'rows dated in the future' && pass "which it says" || fail "which it says" "$err"
 run "${place[@]}" --jobs pair.jsonl --latency part.csv --json
 expect "a running task stays without preemption" '[t["machine"] for t in d["tasks"]]' "['h1', 'h2']"
 sed 's/"h2"/"h5"/' pair.jsonl >far.jsonl
@@ -202,11 +202,11 @@ run "${place[@]}" --jobs far.jsonl --latency mesh.csv --json --beta-per-s 1
 expect "without --preemption beta is no discount" \
 	'[(t["arc"], t["arc_cost"] == round(100 / t["performance"])) for t in d["tasks"] if t["task"] == "a"]' "[('running', True)]"
 run "${place[@]}" --jobs far.jsonl --latency mesh.csv
-has "$out" '^p.r \(root\) *h1 \(rack1\), stays *0 running$' &&
-	has "$out" '^p.a +h5 \(rack2\), stays +2[0-9]{2}\.0 us measured +0\.[0-9]{3} +[0-9]+ running +h1 1\.000 +0\.[0-9]{3}$' &&
+says "$out" '^p.r \(root\) *h1 \(rack1\), stays *0 running$' &&
+	says "$out" '^p.a +h5 \(rack2\), stays +2[0-9]{2}\.0 us measured +0\.[0-9]{3} +[0-9]+ running +h1 1\.000 +0\.[0-9]{3}$' &&
 	pass "the table: who stays, where it would be better" || fail "the table: who stays, where it would be better" "$out"
 run "${place[@]}" --jobs far.jsonl --latency mesh.csv --preemption
-has "$out" '^p.a +h1 \(rack1\), was h5 ' && pass "who moves" || fail "who moves" "$out"
+says "$out" '^p.a +h1 \(rack1\), was h5 ' && pass "who moves" || fail "who moves" "$out"
 
 # A cluster almost full of randomly placed tasks, and a job that waits. The answer is then used as input: it must
 # already be optimal.
@@ -247,7 +247,7 @@ run "${many[@]}" --jobs best.jsonl
 expect "where they are placed best, nobody moves" 'd["totals"]["moved"], d["solver"]["cost"]' "(0, $cost)"
 sed 's/"h5"/"h0"/; s/"h1"/"h5"/; s/"h0"/"h1"/' far.jsonl >back.jsonl
 run "${place[@]}" --jobs back.jsonl --latency mesh.csv --preemption
-has "$out" '^p.a +h5 \(rack2\), was h1 ' && pass "also from the first machine" || fail "also from the first machine" "$out"
+says "$out" '^p.a +h5 \(rack2\), was h1 ' && pass "also from the first machine" || fail "also from the first machine" "$out"
 run "${place[@]}" --jobs far.jsonl --latency mesh.csv --json
 expect "the first machine may be the next best" '[t["next_best"]["machine"] for t in d["tasks"] if t["task"] == "a"]' "['h1']"
 
@@ -279,7 +279,7 @@ expect "without a slot beside the root's own random has no expectation" \
 expect "means are over those that have one" \
 	'd["totals"]["random_mean_performance"] == d["tasks"][1]["random_performance"] and abs(d["totals"]["mean_performance"] - sum(d["tasks"][i]["performance"] for i in (1, 3)) / 2) < 1e-9' True
 run "$nomora" place "${hand[@]}" --cluster last.json --jobs last.jsonl --curves "$curves" --policy first_fit
-has "$out" 'mean of 2 tasks: first_fit .* %, random .* % \(expected' && pass "so says the table" || fail "so says the table" "$out"
+says "$out" 'mean of 2 tasks: first_fit .* %, random .* % \(expected' && pass "so says the table" || fail "so says the table" "$out"
 
 # A root that the same solve places takes its own slot; random placement has the other slots.
 cat >same.json <<'END'
@@ -316,7 +316,7 @@ sed 's/"h3", "rack": "b", "slots": 5/"h3", "rack": "b", "slots": 1/' beside.json
 run "${beside[@]}" --cluster one.json --jobs beside.jsonl --json
 expect "also where the root takes the last slot elsewhere" '[t["random_performance"] for t in d["tasks"] if t["state"] == "placed"]' "[1.0, 1.0, 1.0, 1.0]"
 run "${beside[@]}" --cluster beside.json --jobs beside.jsonl --draw beside_net.json
-has "$out" 'roots first \(1 placed\), then the other tasks, whose roots are known \(4 moves\)' && pass "the roots alone go first" ||
+says "$out" 'roots first \(1 placed\), then the other tasks, whose roots are known \(4 moves\)' && pass "the roots alone go first" ||
 	fail "the roots alone go first" "$out"
 check "the drawing has all that the others could choose" python3 -c '
 import json
@@ -337,7 +337,7 @@ expect "with preemption a root takes the dearest place, its task one beside it" 
 	'[(t["machine"], t["arc"]) for t in d["tasks"] if t["job"] == "b"], sum(t["state"] == "waiting" for t in d["tasks"])' \
 	"([('h3', 'cluster'), ('h3', 'machine')], 2)"
 run "$nomora" place "${hand[@]}" --cluster uneven.json --curves "$curves" --jobs crowd.jsonl --preemption
-has "$out" 'roots first \(1 placed\)' && pass "who makes room is not counted as placed" || fail "who makes room is not counted as placed" "$out"
+says "$out" 'roots first \(1 placed\)' && pass "who makes room is not counted as placed" || fail "who makes room is not counted as placed" "$out"
 run "${crowd[@]}" --jobs alone.jsonl --rounds 2
 expect "the last round is explained: what the first one placed stays" '{t["arc"] for t in d["tasks"]}' "{'running'}"
 run "${crowd[@]}" --jobs crowd.jsonl
@@ -360,7 +360,7 @@ expect "four do" 'sum(t["state"] == "waiting" for t in d["tasks"])' 1
 whole four.json whole.jsonl --latency apart.csv --json --verify
 expect "not two and two that cannot reach each other" 'sum(t["state"] == "waiting" for t in d["tasks"]), d["totals"]["slots_free_after"], d["solver"]["verified"]' "(5, 4, False)"
 whole four.json whole.jsonl --latency apart.csv --verify
-has "$out" 'not optimal \(jobs that got fewer slots than their minimum_tasks: 1\)' && pass "and the output says so" || fail "and the output says so" "$out"
+says "$out" 'not optimal \(jobs that got fewer slots than their minimum_tasks: 1\)' && pass "and the output says so" || fail "and the output says so" "$out"
 # Where beta makes staying free, a waiting root makes no difference, even if it is placed only in the second solve.
 python3 -c 'import json
 print(json.dumps({"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name": n, "machine": m, "running_s": 1000} for n, m in zip("rvwxyz", ("h1", "h1", "h2", "h2", "h3", "h3"))]}))
@@ -424,26 +424,26 @@ done
 
 # The assumptions behind the predictions are printed: the statistic, the reference, disturbed sweeps, thresholds.
 run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves testbed
-has "$out" "^Latency: max; a curve's baseline round trip is subtracted.$" && [ -z "$err" ] &&
+says "$out" "^Latency: max; a curve's baseline round trip is subtracted.$" && [ -z "$err" ] &&
 	pass "the statistic and the reference" || fail "the statistic and the reference" "$out$err"
 run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves "$curves" --latency-stat p50
-has "$out" '^Latency: p50; .*unknown, so nothing is subtracted for memcached\)' &&
+says "$out" '^Latency: p50; .*unknown, so nothing is subtracted for memcached\)' &&
 	pass "a curve without a baseline is named" || fail "a curve without a baseline is named" "$out$err"
 # The first curve, cassandra, has a baseline; the others have none.
 mkdir mixed && cp "$curves"/*.json mixed && sed 's/"name": "memcached"/"name": "cassandra"/; s/"application": "memcached"/"application": "cassandra"/' testbed/memcached.json >mixed/cassandra.json
 for curve in cassandra memcached spark; do echo "{\"id\": \"$curve\", \"curve\": \"$curve\", \"root\": 0, \"tasks\": 1}"; done >mixed.jsonl
 run "$nomora" place "${hand[@]}" --cluster wait.json --jobs mixed.jsonl --curves mixed
-has "$out" 'unknown, so nothing is subtracted for memcached, spark\)' &&
+says "$out" 'unknown, so nothing is subtracted for memcached, spark\)' &&
 	pass "all curves without a baseline are named" || fail "all curves without a baseline are named" "$out$err"
 run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves "$curves" --latency-reference absolute
-has "$out" '^Latency: max; absolute: no baseline round trip is subtracted.$' &&
+says "$out" '^Latency: max; absolute: no baseline round trip is subtracted.$' &&
 	pass "the absolute reference" || fail "the absolute reference" "$out$err"
 mkdir disturbed && sed 's/"baseline_rtt_us": 60,/& "disturbed_runs": 7,/' testbed/memcached.json >disturbed/memcached.json
 run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves disturbed
-[ "$code" -eq 0 ] && has "$err" 'warning: curve memcached: 7 disturbed runs in its sweep' &&
+[ "$code" -eq 0 ] && says "$err" 'warning: curve memcached: 7 disturbed runs in its sweep' &&
 	pass "a curve of a disturbed sweep: a warning" || fail "a curve of a disturbed sweep: a warning" "$err"
 run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves testbed --p-m 99 --p-r 99
-[ "$code" -eq 0 ] && has "$err" 'warning: --p-m 99, --p-r 99: [12] tasks{0,1} found no machine or rack .*a\.w[12]' &&
+[ "$code" -eq 0 ] && says "$err" 'warning: --p-m 99, --p-r 99: [12] tasks{0,1} found no machine or rack .*a\.w[12]' &&
 	pass "tasks that a threshold left to chance are named" || fail "tasks that a threshold left to chance are named" "$out$err"
 sed 's/"h2", "rack": "r1", "slots": 1/"h2", "rack": "r1", "slots": 9/' wait.json >roomy.json
 for named in '3 tasks a.w1, a.w2, a.w3' '4 tasks a.w1, a.w2, a.w3, ...'; do
@@ -504,7 +504,7 @@ expect "with the omega that it names none is" '[t["arc_cost"] for t in d["tasks"
 [ -z "$err" ] && pass "and no word is said" || fail "and no word is said" "$err"
 sed 's/{"name": "x"[^}]*}, //; s/, {"name": "z"[^}]*}//' late.jsonl >late_one.jsonl
 run "$nomora" place "${hand[@]}" --cluster narrow.json --jobs late_one.jsonl --curves "$curves" --json --omega-per-s 100
-has "$err" 'warning: .* 1 waiting tasks .* 200000 s' && pass "a job with one waiting task counts" ||
+says "$err" 'warning: .* 1 waiting tasks .* 200000 s' && pass "a job with one waiting task counts" ||
 	fail "a job with one waiting task counts" "$err"
 
 # The printed cost is that of the dumped network: pinned and movable running tasks, and unrouted tasks.
@@ -547,7 +547,7 @@ expect "no jobs at all is no error" 'd["totals"]["tasks"]' 0
 
 printf '%s\nh1,h2,1,2,3,0,9,1\nh1,stranger,1,2,3,0,9,1\n' "$header" >stranger.csv
 run "${place[@]}" --jobs jobs.jsonl --latency stranger.csv
-[ "$code" -eq 0 ] && has "$err" "warning: stranger.csv: ignored 1 row with machines .*'stranger'" &&
+[ "$code" -eq 0 ] && says "$err" "warning: stranger.csv: ignored 1 row with machines .*'stranger'" &&
 	pass "a matrix larger than the cluster: a warning" || fail "a matrix larger than the cluster: a warning" "$code $err"
 
 # Bad input: one line with file, line and reason, exit 1.

@@ -11,7 +11,7 @@ run "$nomora" predict --latency 3 --overhead 1 --gap 0.8 --name sweep3d --output
 [ "$code" -eq 0 ] && pass "Sweep3D" || fail "Sweep3D" "exit $code" "$err"
 # An independent program (60 lines of Python on the same trace, without MPI_Init's end) has 41.9089 s at 3 us, 42.0521 s at
 # 1,003 us, 15 breakpoints and 144 messages at the end.
-has() { has "$out" "$2" && pass "$1" || fail "$1" "$out"; }
+has() { says "$out" "$2" && pass "$1" || fail "$1" "$out"; }
 has "run time, and the recorded one" '^Run time 41\.9096 s; recorded were 42\.5395 s$'
 has "run time at the longest latency" '^ +2000 us +42\.0521 s +0\.9966 +143$'
 check "the curve says that it is predicted" grep -q '"origin": "predicted"' "$scratch/curves/sweep3d.json"

@@ -22,7 +22,7 @@ run "$nomora" recover "$file"
 [ "$code" -eq 0 ] && pass "a placement" || fail "a placement" "exit $code" "$out" "$err"
 for line in '^optimal: 1 failed task, ' '^p 2.5 s \(gap 0 %\), S\* 0.4; before the failure p 3 s' '^transfer times: A 2.5 s' \
 	'^A.2 +S[34] .*next best|^A.2 +S[34] .* S[34]: p 2.5 '; do
-	has "$out" "$line" && pass "it says $line" || fail "it says $line" "$out"
+	says "$out" "$line" && pass "it says $line" || fail "it says $line" "$out"
 done
 run "$nomora" recover --json --compare "$file"
 check "JSON" python3 -c '
@@ -72,7 +72,7 @@ cat >"$scratch/links.json" <<'TEXT'
 TEXT
 refuses "only a server without links has CPU" 3 '^infeasible: task A.a \(CPU 2\) cannot be placed: .* a link without capacity' "$nomora" recover "$scratch/links.json"
 refuses "no surviving backup" 3 '^infeasible: task A.2 \(CPU 1\) cannot be placed: no backup survives' "$nomora" recover "$scratch/none.json"
-has "$out" '^infeasible: 1 failed task' && pass "its status" || fail "its status" "$out"
+says "$out" '^infeasible: 1 failed task' && pass "its status" || fail "its status" "$out"
 python3 - "$source_root/docs/recovery/testbed.json" >"$scratch/one.json" <<-'END'
 	import json, sys
 	d = json.load(open(sys.argv[1]))
@@ -84,7 +84,7 @@ refuses "the task without a backup is named, of three" 3 '^infeasible: task A.1 
 sed 's/"cpu": 9/"cpu": 1/' "$file" >"$scratch/tight.json"
 refuses "no CPU" 3 'no surviving server has enough CPU' "$nomora" recover "$scratch/tight.json"
 run "$nomora" recover --json "$scratch/tight.json"
-[ "$code" -eq 3 ] && has "$out" '"A.2"' && pass "the proof as JSON" || fail "the proof as JSON" "$out"
+[ "$code" -eq 3 ] && says "$out" '"A.2"' && pass "the proof as JSON" || fail "the proof as JSON" "$out"
 refuses "no source" 2 'expected exactly one of SCENARIO.json' "$nomora" recover
 refuses "two sources" 2 'expected exactly one of' "$nomora" recover "$file" --generate servers=9
 refuses "a bad recipe" 2 "found 'sevrers'" "$nomora" recover --generate sevrers=9
@@ -99,7 +99,7 @@ reproduce=$bin/../reproduction/reproduce
 run "$reproduce" testbed -o "$scratch/figures"
 [ "$code" -eq 0 ] && [ "$(ls "$scratch/figures" | tr '\n' ' ')" = "figure10.svg figure11.svg figure8.svg figure9.svg index.html " ] &&
 	pass "the testbed's figures" || fail "the testbed's figures" "$(ls "$scratch/figures")" "$err"
-has "$out" 'figure 6: optimal placement A1 on S3 B1 on S4 C3 on S6' && pass "figure 6" || fail "figure 6" "$out"
+says "$out" 'figure 6: optimal placement A1 on S3 B1 on S4 C3 on S6' && pass "figure 6" || fail "figure 6" "$out"
 run "$reproduce" recovery-runtime --runs 5 -o "$scratch/runtime"
 [ "$code" -eq 0 ] && [ -s "$scratch/runtime/figure15.svg" ] && pass "the running times" || fail "the running times" "$err"
 prepare_examples

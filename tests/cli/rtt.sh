@@ -80,7 +80,7 @@ for (a, b), p in pairs.items():
     base = 10 * int(a[-1]) + int(b[-1])
     assert p["samples"] == 40 and abs(p["rtt_us"]["min"] - base) < 0.02 and abs(p["rtt_us"]["max"] - base - 0.039) < 0.02 and abs(p["rtt_us"]["p50"] - base - 0.02) < 0.02, p
 ' "$out"
-has "$err" '2 packets are in the capture twice' && pass "packets twice are told of" || fail "packets twice are told of" "$err"
+says "$err" '2 packets are in the capture twice' && pass "packets twice are told of" || fail "packets twice are told of" "$err"
 
 # Samples of the prober 10.0.0.1: 1.0 us more than on the wire to 10.0.0.3, 2.0 to 2.9 us more to 10.0.0.4, with one
 # sample missing; and three probes that are not in the capture.
@@ -114,9 +114,9 @@ near(pairs["10.0.0.1", "10.0.0.4"], 39, 2, 2.4, 2.9, 2.9)
 assert pairs["10.0.0.2", "10.0.0.3"] is None and pairs["10.0.0.2", "10.0.0.4"] is None, pairs
 ' "$out"
 run "$nomora" rtt "$scratch/known.pcap" --compare "$scratch/own.csv" --gross
-has "$out" '^10\.0\.0\.1 +all +79 +1\.0 +1\.0 +2\.9 +2\.9$' && pass "and in all, with --gross too" ||
+says "$out" '^10\.0\.0\.1 +all +79 +1\.0 +1\.0 +2\.9 +2\.9$' && pass "and in all, with --gross too" ||
 	fail "and in all, with --gross too" "$out"
-has "$out" '^3 samples are not in the capture, 1 exchanges' && pass "what has no partner is counted" ||
+says "$out" '^3 samples are not in the capture, 1 exchanges' && pass "what has no partner is counted" ||
 	fail "what has no partner is counted" "$out"
 python3 "$scratch/samples.py" 100 >"$scratch/other.csv"
 refuses "samples of another run" 3 'other.csv: none of its 82 probes is in the capture' \

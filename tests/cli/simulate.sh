@@ -11,7 +11,7 @@ field() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eva
 without_wall() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); [p.pop("wall") for p in d["policies"]]; print(json.dumps(d))' "$1"; }
 
 run "${simulate[@]}" "${small[@]}" -o day
-[ "$code" -eq 0 ] && has "$out" '^nomora:p_m=105,p_r=110 +[0-9.]+%' && pass "a synthetic day" || fail "a synthetic day" "$code $out $err"
+[ "$code" -eq 0 ] && says "$out" '^nomora:p_m=105,p_r=110 +[0-9.]+%' && pass "a synthetic day" || fail "a synthetic day" "$code $out $err"
 check "its files" ls day/summary.json day/jobs.csv day/rounds-1.csv day/rounds-4.csv day/report.html
 check "the schema" test "$(field day/summary.json 'd["schema"], d["complete"], len(d["policies"])')" = "('nomora.simulate/1', True, 4)"
 check "submitted = finished + running + waiting, as in the workload" test \
@@ -123,13 +123,13 @@ assert len(moves) > 10 and all(b - a >= 30 for a, b in zip(moves, moves[2:])), m
 check "--no-return keeps tasks from returning" test \
 	"$(python3 -c 'import json; a, b = (json.load(open(f))["policies"][0]["moves"] for f in ("free.json", "kept.json")); print(a["refused"]["return"] == 0 < a["ping_pongs"], b["ping_pongs"] == 0 < b["refused"]["return"])')" = "True True"
 run "${simulate[@]}" "${moves[@]}" --migrate on --sweep migrate-gain=0.05,0.3
-[ "$code" -eq 0 ] && has "$out" '^0.3 .*nomora' && pass "a sweep of --migrate-gain" || fail "a sweep of --migrate-gain" "$code $out $err"
+[ "$code" -eq 0 ] && says "$out" '^0.3 .*nomora' && pass "a sweep of --migrate-gain" || fail "a sweep of --migrate-gain" "$code $out $err"
 refuses "moves by two rules" 2 "preemption cannot be used with --migrate" "${simulate[@]}" -p nomora:preemption --migrate on
 refuses "moves with checkpoints" 2 "cannot be used with --what-if, --sweep or --migrate" "${simulate[@]}" --checkpoint 10 -o unused --migrate on
 refuses "a bad window" 2 "--migrate-window: bad windows '25:00'" "${simulate[@]}" --migrate on --migrate-window 25:00
 
 run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p random --what-if roots=best --what-if slots=3 --seeds 3
-[ "$code" -eq 0 ] && has "$out" '^  area, % +[0-9.]+ +[0-9.]+ +[+-][0-9.]+ +[0-9.]+$' && pass "--what-if" || fail "--what-if" "$code $out $err"
+[ "$code" -eq 0 ] && says "$out" '^  area, % +[0-9.]+ +[0-9.]+ +[+-][0-9.]+ +[0-9.]+$' && pass "--what-if" || fail "--what-if" "$code $out $err"
 run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p random -p nomora --sweep rack-us=40,120 -j 2 -o rack
 check "--sweep" test "$code" -eq 0
 check "its table" python3 -c '
@@ -157,7 +157,7 @@ run "$nomora" simulate --journal day.jsonl --hours 0.2 --check -p nomora:preempt
 [ "$code" -eq 0 ] && cmp -s day.jsonl replayed.jsonl && pass "a journal replayed is the same journal" || fail "a journal replayed is the same journal" "$code $err"
 head -c -5 day.jsonl >cut.jsonl
 run "$nomora" simulate --journal cut.jsonl --hours 0.2 -p random
-[ "$code" -eq 0 ] && has "$err" "the last line is incomplete" && pass "a journal cut off" || fail "a journal cut off" "$code $err"
+[ "$code" -eq 0 ] && says "$err" "the last line is incomplete" && pass "a journal cut off" || fail "a journal cut off" "$code $err"
 # Recorded round trips: all machines except one are far from the root's; later another one becomes near.
 python3 - >mesh.jsonl <<'END'
 import json
@@ -377,7 +377,7 @@ mkdir -p empty/machine_events empty/task_events
 refuses "an empty one" 1 "empty/machine_events: expected files part-NNNNN" "${simulate[@]}" --trace empty
 bad() { # NAME PATTERN: a copy of the trace in bad/ was changed
 	run "${simulate[@]}" --trace bad --slots 4 --hours 0.2 -p random --json
-	[ "$code" -eq 0 ] && has "$err" "warning: $2" && pass "$1: counted, the rest counts" || fail "$1" "$code $err"
+	[ "$code" -eq 0 ] && says "$err" "warning: $2" && pass "$1: counted, the rest counts" || fail "$1" "$code $err"
 	refuses "$1: refused with --strict" 1 "bad/.*" "${simulate[@]}" --trace bad --strict
 	rm -rf bad
 }

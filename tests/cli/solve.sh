@@ -15,12 +15,12 @@ run "$nomora" solve "$net.gz"
 [ "$code" -eq 0 ] && [ "$out" = "s 6" ] && pass "gzip" || fail "gzip" "exit $code" "$out" "$err"
 "$nomora" solve - <"$net" >"$scratch/piped" && [ "$(cat "$scratch/piped")" = "s 6" ] && pass "stdin" || fail "stdin"
 run "$nomora" solve --json --verify "$net"
-has "$out" '"schema": "nomora.solve/1"' && has "$out" '"verified": true' &&
-	has "$out" '"cost": 6' && pass "JSON" || fail "JSON" "$out" "$err"
+says "$out" '"schema": "nomora.solve/1"' && says "$out" '"verified": true' &&
+	says "$out" '"cost": 6' && pass "JSON" || fail "JSON" "$out" "$err"
 sed 's/^n 1 2/n 1 7/; s/^n 4 -2/n 4 -7/' "$net" >"$scratch/too_much"
 for algorithm in auto simplex scaling; do
 	run "$nomora" solve --json --algorithm "$algorithm" "$scratch/too_much"
-	[ "$code" -eq 3 ] && has "$out" '"status": "infeasible"' && pass "infeasible as JSON by $algorithm" ||
+	[ "$code" -eq 3 ] && says "$out" '"status": "infeasible"' && pass "infeasible as JSON by $algorithm" ||
 		fail "infeasible as JSON by $algorithm" "exit $code" "$out"
 	refuses "infeasible by $algorithm" 3 '^c infeasible' "$nomora" solve --verify --algorithm "$algorithm" "$scratch/too_much"
 done
@@ -33,9 +33,9 @@ refuses "by lower bounds, beyond nodes without a way" 3 '3 units have to leave [
 	"$nomora" solve --verify "$scratch/bounds"
 printf 'p min 2 1\nn 1 2000000000\nn 2 -2000000000\na 1 2 0 2147483647 90000000000000000\n' >"$scratch/dear"
 refuses "a cost beyond 64 bits names its file" 1 'dear: the total cost of the answer does not fit 64 bits' "$nomora" solve --json "$scratch/dear"
-has "$out" '"status": "cost_range"' && pass "its JSON has the status" || fail "its JSON has the status" "$out"
+says "$out" '"status": "cost_range"' && pass "its JSON has the status" || fail "its JSON has the status" "$out"
 run "$nomora" solve --json --algorithm structured "$net"
-[ "$code" -eq 1 ] && has "$out" '"status": "unsuited"' && pass "so has that of a shape which does not suit" ||
+[ "$code" -eq 1 ] && says "$out" '"status": "unsuited"' && pass "so has that of a shape which does not suit" ||
 	fail "so has that of a shape which does not suit" "exit $code" "$out"
 run "$nomora" solve --json --flow "$net"
 check "the flow as JSON" python3 -c 'import json, sys; d = json.loads(sys.argv[1]); sys.exit(d["flow"] != [[2, 1, 3, 2], [5, 3, 4, 2]] or d["cost"] != 6)' "$out"
@@ -43,7 +43,7 @@ printf 'p min 2 1\na 1 2 0 3 1\n' >"$scratch/idle"
 run "$nomora" solve --json --flow "$scratch/idle"
 check "no flow is an empty list" python3 -c 'import json, sys; sys.exit(json.loads(sys.argv[1])["flow"] != [])' "$out"
 run "$nomora" solve --json "$net"
-has "$out" '"flow"' && fail "none was asked for" "$out" || pass "none was asked for"
+says "$out" '"flow"' && fail "none was asked for" "$out" || pass "none was asked for"
 sed 's/^a 2 3 .*/a 2 9 0 2 1/' "$net" >"$scratch/bad"
 refuses "an unknown node" 1 'bad:7: HEAD: found 9, expected 1..4' "$nomora" solve "$scratch/bad"
 head -c 60 "$net" >"$scratch/cut"

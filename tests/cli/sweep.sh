@@ -98,7 +98,7 @@ two lines" ] && pass "the command is the whole of them, and --keep-output keeps 
 run "$nomora" sweep --template
 printf '%s\n' "$out" >template.plan
 run "$nomora" sweep template.plan --dry-run
-[ "$code" -eq 0 ] && grep -q '^# ' template.plan && has "$out" '^36 runs' && pass "--template prints a plan that is accepted" ||
+[ "$code" -eq 0 ] && grep -q '^# ' template.plan && says "$out" '^36 runs' && pass "--template prints a plan that is accepted" ||
 	fail "--template prints a plan that is accepted" "exit $code" "$err"
 refuses "no plan at all" 2 'missing operand PLAN' "$nomora" sweep
 # Other users may run sweeps too: folders that existed before are not ours, and those created since must be removed.
@@ -125,15 +125,15 @@ for plan in README.md.*.plan tutorial.md.*.plan; do
 done
 rm -f count
 run "$nomora" sweep curve.plan -o notfound.csv --client 'echo x >>count; no-such-program --flag'
-[ "$code" -eq 1 ] && [ "$(wc -l <count)" -eq 1 ] && has "$err" 'no-such-program: not found' &&
+[ "$code" -eq 1 ] && [ "$(wc -l <count)" -eq 1 ] && says "$err" 'no-such-program: not found' &&
 	pass "a program that is not there is not tried again" || fail "a program that is not there is not tried again" "exit $code" "$(wc -l <count)" "$err"
 run "$nomora" sweep curve.plan -o loud.csv --attempts 2 --client 'seq -f "line %g" 30; echo "MySQL error: 1146"; echo "see the web page"; exit 4'
-[ "$code" -eq 1 ] && has "$err" '  \| MySQL error: 1146' && has "$err" '  \| line 13$' &&
-	! has "$err" '  \| line 12$' && [ "$(wc -l <loud.csv.out/0us-run0-attempt2-client.txt)" -eq 32 ] &&
+[ "$code" -eq 1 ] && says "$err" '  \| MySQL error: 1146' && says "$err" '  \| line 13$' &&
+	! says "$err" '  \| line 12$' && [ "$(wc -l <loud.csv.out/0us-run0-attempt2-client.txt)" -eq 32 ] &&
 	pass "a failure shows the last 20 lines of its output, and the file has all of it" ||
 	fail "a failure shows the last 20 lines of its output, and the file has all of it" "exit $code" "$err" "$(ls loud.csv.out)"
 run "$nomora" sweep curve.plan -o debug.csv --debug --client "echo it\\'s wrong; exit 4" --server 'exec sleep 986'
-[ "$code" -eq 1 ] && has "$out" "^env NOMORA_SERVER= .*/bin/sh -c 'exec sleep 986'" && printf '%s\n' "$out" | tail -1 >by-hand &&
+[ "$code" -eq 1 ] && says "$out" "^env NOMORA_SERVER= .*/bin/sh -c 'exec sleep 986'" && printf '%s\n' "$out" | tail -1 >by-hand &&
 	[ "$(sh by-hand)" = "it's wrong" ] && [ "$(ls debug.csv.out | wc -l)" -eq 1 ] && pass "--debug stops at the first failure and prints the commands to repeat" ||
 	fail "--debug stops at the first failure and prints the commands to repeat" "exit $code" "$out$err" "$(ls debug.csv.out)"
 
@@ -149,7 +149,7 @@ run "$nomora" sweep good.plan --dry-run
 run "$nomora" sweep good.plan --dry-run --injector '' --lab lab9 --client-host h2
 [ "$code" -eq 0 ] && pass "an empty --injector makes it a plan for a lab" || fail "an empty --injector makes it a plan for a lab" "$out$err"
 run "$nomora" sweep good.plan -o good.csv --json
-[ "$code" -eq 0 ] && has "$out" '"made": 6' && pass "a sweep of 3 delays, 2 runs" || fail "a sweep of 3 delays, 2 runs" "$out$err"
+[ "$code" -eq 0 ] && says "$out" '"made": 6' && pass "a sweep of 3 delays, 2 runs" || fail "a sweep of 3 delays, 2 runs" "$out$err"
 check "one row for each delay, run and metric" test "$(wc -l <good.csv)" -eq 19
 check "the delay reaches the client" test "$(grep -c '^20,both,[01],value,1,higher,20,' good.csv)" -eq 2
 check "JSON metric and exit code" test "$(grep -cE ',second,s,lower,7.5,|,code,-,lower,0,' good.csv)" -eq 12
@@ -158,7 +158,7 @@ check "the phases come in their order" test "$(tr '\n' ' ' <phases)" = \
 check "each attempt is in the log" test "$(grep -c '"event":"attempt"' good.csv.log)" -eq 6
 check "the injector has its old delays again" sh -c "'$nomora' inject-ctl '$socket' stats | grep -cE '\"delay_(ab_us\": 3.0|ba_us\": 4.0)' | grep -q 2"
 run "$nomora" sweep good.plan -o good.csv
-[ "$code" -eq 0 ] && has "$out" '0 of 6 runs made.*6 runs already there' && pass "the same command makes nothing twice" ||
+[ "$code" -eq 0 ] && says "$out" '0 of 6 runs made.*6 runs already there' && pass "the same command makes nothing twice" ||
 	fail "the same command makes nothing twice" "$out$err"
 printf '{"event":"att' >>good.csv.log # as a killed writer leaves it
 run "$nomora" sweep good.plan -o good.csv --repetitions 3
@@ -167,12 +167,12 @@ check "a line that was cut off spoils no other" sh -c "grep -c '^{\"event\":\"\(
 head -n -2 good.csv >torn.csv # its last run has one of three metrics
 cp good.csv.log torn.csv.log
 run "$nomora" sweep good.plan -o torn.csv --repetitions 3
-[ "$code" -eq 0 ] && has "$out" '1 of 9 runs made.*8 runs already there' && grep -q 'torn.csv: its last run has 1 of 3 metrics' err &&
+[ "$code" -eq 0 ] && says "$out" '1 of 9 runs made.*8 runs already there' && grep -q 'torn.csv: its last run has 1 of 3 metrics' err &&
 	pass "a last run that was written in part is made again" || fail "a last run that was written in part is made again" "$out$err"
 check "and has each metric once" sh -c "cut -d, -f1-4 good.csv | sort >whole; cut -d, -f1-4 torn.csv | sort | cmp - whole"
 sed -i 4d torn.csv # the third metric of the first run
 run "$nomora" sweep good.plan -o torn.csv --repetitions 3
-[ "$code" -eq 0 ] && has "$out" '9 runs already there' && pass "one that was edited by hand is left as it is" ||
+[ "$code" -eq 0 ] && says "$out" '9 runs already there' && pass "one that was edited by hand is left as it is" ||
 	fail "one that was edited by hand is left as it is" "$out$err"
 refuses "another plan's file, and says what differs; not a long value" 1 'made by a plan with another setup( \("echo setup.*, here ""\))?, client: give' \
 	"$nomora" sweep good.plan -o good.csv --client 'echo value = 1' --setup ''
@@ -185,7 +185,7 @@ check "older logs have the fingerprint alone" sh -c '! cmp -s good.csv.log older
 refuses "the file of another plan, of which an older log does not tell more" 1 'made by a plan with other commands, hosts, metrics or conditions: give' \
 	"$nomora" sweep good.plan -o older.csv --nice 5
 run "$nomora" sweep good.plan -o older.csv --repetitions 3
-[ "$code" -eq 0 ] && has "$out" '9 runs already there' && pass "its own plan goes on" || fail "its own plan goes on" "$out$err"
+[ "$code" -eq 0 ] && says "$out" '9 runs already there' && pass "its own plan goes on" || fail "its own plan goes on" "$out$err"
 rows=$(wc -l <torn.csv)
 sed -i '/fingerprint/d' torn.csv.log
 refuses "rows whose log names no plan" 1 'torn.csv has rows, but torn.csv.log does not say which plan made them: .*--force' "$nomora" sweep good.plan -o torn.csv --repetitions 4
@@ -214,7 +214,7 @@ check "--dry-run shows the references" test "$(printf '%s\n' "$out" | grep -oE '
 run "$nomora" sweep reference.plan -o reference.csv
 check "they are made and have numbers of their own" sh -c "test \$(wc -l <reference.csv) -eq 8 && test \$(grep -cE '^0,both,100000[234],value,1,higher,100000' reference.csv) -eq 3"
 run "$nomora" sweep reference.plan -o reference.csv --repetitions 2
-[ "$code" -eq 0 ] && has "$out" '7 of 14 runs made.*7 runs already there' && pass "a second repetition goes on from them" ||
+[ "$code" -eq 0 ] && says "$out" '7 of 14 runs made.*7 runs already there' && pass "a second repetition goes on from them" ||
 	fail "a second repetition goes on from them" "$out$err"
 
 # --- how far the runs agree ---
@@ -228,7 +228,7 @@ check "and is told not to be repeatable" grep -q 'nomora: 10 us is not repeatabl
 check "each delay's mean and deviation are in the log" sh -c "grep -c '\"event\":\"level\",\"delay_us\":0.0.*\"runs\":3,\"mean\":100.0,\"deviation\":0.0,\"repeatable\":true' wavers.csv.log &&
 	grep '\"delay_us\":10.0.*\"runs\":6,\"mean\":125.0,\"deviation\":27.38.*\"repeatable\":false' wavers.csv.log"
 run "$nomora" sweep wavers.plan -o wavers.csv
-[ "$code" -eq 0 ] && has "$out" '0 of 6 runs made.*1 delay not repeatable' && pass "the same command says so again and makes none" ||
+[ "$code" -eq 0 ] && says "$out" '0 of 6 runs made.*1 delay not repeatable' && pass "the same command says so again and makes none" ||
 	fail "the same command says so again and makes none" "$out$err"
 
 run "$nomora" sweep wavers.plan -o referenced.csv --reference-every 1
@@ -248,8 +248,8 @@ run "$nomora" sweep dies.plan -o dies.csv
 	pass "the same command goes on from there" || fail "the same command goes on from there" "$out$err"
 rm mended
 run "$nomora" sweep dies.plan -o skips.csv --on-failure skip
-[ "$code" -eq 3 ] && [ "$(wc -l <skips.csv)" -eq 9 ] && has "$out" '8 of 9 runs made.*1 run left out' &&
-	has "$err" '1 run was left out of skips.csv because the benchmark failed in every attempt' && pass "on-failure skip leaves that run out: exit 3" ||
+[ "$code" -eq 3 ] && [ "$(wc -l <skips.csv)" -eq 9 ] && says "$out" '8 of 9 runs made.*1 run left out' &&
+	says "$err" '1 run was left out of skips.csv because the benchmark failed in every attempt' && pass "on-failure skip leaves that run out: exit 3" ||
 	fail "on-failure skip leaves that run out: exit 3" "exit $code" "$out$err"
 touch mended
 run "$nomora" sweep dies.plan -o skips.csv --on-failure skip
@@ -309,15 +309,15 @@ wait "$sweep"
 check "told to stop, after-run and teardown still come" test "$(tr -d '\n' <phases)" = sbat
 plan_with 'delays = 0' 'repetitions = 1' 'attempts = 2' 'client = echo nothing' "$good" >silent.plan
 run "$nomora" sweep silent.plan -o silent.csv
-[ "$code" -eq 1 ] && has "$err" "nothing in the output matches" && pass "a metric that is not printed" ||
+[ "$code" -eq 1 ] && says "$err" "nothing in the output matches" && pass "a metric that is not printed" ||
 	fail "a metric that is not printed" "exit $code" "$err"
 plan_with 'delays = 0' 'client = echo value = 1' "$good" 'server = echo no such table; exit 3' 'server-ready = false' >noserver.plan
 run "$nomora" sweep noserver.plan -o noserver.csv --ready-timeout-s 5
-[ "$code" -eq 1 ] && has "$err" "server: failed with exit code 3: no such table" && pass "a server that ends at once" ||
+[ "$code" -eq 1 ] && says "$err" "server: failed with exit code 3: no such table" && pass "a server that ends at once" ||
 	fail "a server that ends at once" "exit $code" "$err"
 plan_with 'delays = 0' 'client = echo value = 1' "$good" 'server = exec sleep 986' 'server-ready = false' >late.plan
 run "$nomora" sweep late.plan -o late.csv --ready-timeout-s 0.3
-[ "$code" -eq 1 ] && has "$err" "not ready after 0.3 s" && pass "a server that is never ready" ||
+[ "$code" -eq 1 ] && says "$err" "not ready after 0.3 s" && pass "a server that is never ready" ||
 	fail "a server that is never ready" "exit $code" "$err"
 
 plan_with 'delays = 0' 'repetitions = 1' 'client = echo value = 1' "$good" 'server = exec sleep 986' >plain.plan
@@ -336,8 +336,8 @@ check "the server has ended before teardown begins" test "$(tr '\n' ' ' <phases)
 # A gate that no run passes: the attempt with the least stall is kept, and the exit code is 3.
 plan_with 'delays = 0' 'repetitions = 2' 'attempts = 2' 'client = echo value = 1' 'max-load = 0.000001' "$good" >disturbed.plan
 run "$nomora" sweep disturbed.plan -o disturbed.csv
-[ "$code" -eq 3 ] && [ "$(grep -c '^0,.*,1,$' disturbed.csv)" -eq 2 ] && has "$out" '2 runs disturbed' &&
-	has "$err" '2 runs were kept although a gate refused every attempt' && pass "runs that stayed disturbed: exit 3, and the column says which" ||
+[ "$code" -eq 3 ] && [ "$(grep -c '^0,.*,1,$' disturbed.csv)" -eq 2 ] && says "$out" '2 runs disturbed' &&
+	says "$err" '2 runs were kept although a gate refused every attempt' && pass "runs that stayed disturbed: exit 3, and the column says which" ||
 	fail "runs that stayed disturbed: exit 3, and the column says which" "exit $code" "$out$err" "$(cat disturbed.csv)"
 run "$nomora" report --sweep-log disturbed.csv.log -o disturbed.html
 check "the report's verdict comes before its table" sh -c "tr -d '\n' <disturbed.html | grep -q '2 of the 2 runs were disturbed.*<table>.*no ping'"
@@ -356,7 +356,7 @@ if command -v taskset >/dev/null; then
 	run "$nomora" sweep shared.plan -o shared.csv --injector "$scratch/shared.sock" --max-stall-percent 2
 	kill "$shared" "$busy"
 	wait "$shared" "$busy" 2>/dev/null
-	[ "$code" -eq 3 ] && has "$err" "the injector stalled for .* of the run \(limit 2 %\); .+ [0-9]+.* uses [0-9]+ % of CPU $last, which the injector polls on" &&
+	[ "$code" -eq 3 ] && says "$err" "the injector stalled for .* of the run \(limit 2 %\); .+ [0-9]+.* uses [0-9]+ % of CPU $last, which the injector polls on" &&
 		pass "a busy loop on the injector's CPU: exit 3, and the message says who uses that CPU" ||
 		fail "a busy loop on the injector's CPU: exit 3, and the message says who uses that CPU" "exit $code" "$err"
 else

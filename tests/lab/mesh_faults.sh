@@ -33,7 +33,7 @@ lossy() {
 check "four paths, and spine3's loses probes on the way there" lossy
 run on h1 "$nomora" probe eth0 --address 10.77.1.101/32 --gateway 10.77.1.254 --peers "$scratch/peers" --paths auto --seed 8 \
 	--interval-us 1000 --count 1600 --wait 60 # another seed, and so another session
-has "$out" 'most loss: .*10\.78\.0\.3 .*\([1-9][0-9]* on the way there\)' &&
+says "$out" 'most loss: .*10\.78\.0\.3 .*\([1-9][0-9]* on the way there\)' &&
 	pass "the report names it by its routers" || fail "the report names it by its routers" "$out" "$err"
 
 # Two agents probe each other and h13, with some paths through the lossy link.
@@ -59,7 +59,7 @@ python3 - "$scratch/cluster.json" >"$scratch/two.json" <<-'END'
 END
 echo '{"id": "p", "curve": "memcached", "root": 0, "tasks": [{"name": "r", "machine": "h1"}, {"name": "a", "machine": "h1"}, "b"]}' >"$scratch/job.jsonl"
 run "$nomora" place --cluster "$scratch/two.json" --jobs "$scratch/job.jsonl" --latency "$live" --curves "$source_root/curves" --json
-has "$out" "no machine with a free slot is reachable from the root's" && ! has "$out" '"machine": *"h13"' &&
+says "$out" "no machine with a free slot is reachable from the root's" && ! says "$out" '"machine": *"h13"' &&
 	pass "place puts no task there, and says why" || fail "place puts no task there, and says why" "$out" "$err"
 check "h13 is drained" "$nomora" mesh drain "$live" h13
 check "and raises no alarm" wait_for 60 top '"lost_hosts":\[\]'

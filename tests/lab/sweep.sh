@@ -59,7 +59,7 @@ kill -KILL "$running"
 wait "$running" 2>/dev/null
 nothing_left "SIGKILL leaves no lab, no server, no injector"
 run "${sweep[@]}" -o killed.csv --delays "0 10" --repetitions 1
-swept && has "$out" 'already there|runs made' && pass "and the same file goes on" || fail "and the same file goes on" "$err"
+swept && says "$out" 'already there|runs made' && pass "and the same file goes on" || fail "and the same file goes on" "$err"
 "${sweep[@]}" -o term.csv --delays "0..90/10" --repetitions 1 >/dev/null 2>&1 &
 running=$!
 wait_for 30 sh -c "ip netns list | grep -q '^$lab-'" # the first of its namespaces: the lab is not complete yet
