@@ -14,9 +14,6 @@
 
 static const double tc_timeout_us = 10e6;
 
-/* Bytes of a full frame, and of its payload: the headers (Ethernet, IP, TCP with time stamps) take 66 bytes. */
-static const double frame_bytes = 1514, payload_bytes = 1448;
-
 /*
  * A token bucket holds the data that its rate allows in burst_s, but at least burst_minimum_bytes. So a sender that did
  * not get the processor for a while can catch up. Measured with 16 transfers of 2 to 10 s while two other processes
@@ -26,17 +23,12 @@ static const double burst_s = 0.01, burst_minimum_bytes = 6144;
 
 double links_wire_bits(double MBps)
 {
-	return MBps * 8e6 * frame_bytes / payload_bytes;
+	return 1e6 * MBps / topology_payload_MBps(1);
 }
 
 double links_burst_bytes(double bits)
 {
 	return fmax(burst_minimum_bytes, bits / 8 * burst_s);
-}
-
-double lab_payload_MBps(double mbit)
-{
-	return mbit / 8 * payload_bytes / frame_bytes;
 }
 
 int links_run(const char *line, struct error *err)

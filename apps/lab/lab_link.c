@@ -46,7 +46,7 @@ static int parse_change(const struct option_operands *operands, struct lab_link_
 		return 0;
 	if (operands->count < 4 || number_parse_double(operands->items[3], &mbit) != 0 || !(mbit >= 0 && mbit <= 1e6))
 		return error_set(err, EINVAL, "rate: expected Mbit/s from 0 to 1000000");
-	change->MBps = lab_payload_MBps(mbit);
+	change->MBps = topology_payload_MBps(mbit);
 	return 0;
 }
 

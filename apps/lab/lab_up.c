@@ -41,9 +41,10 @@ static const struct option_row up_rows[] = {
 	OPTION_INTEGER(
 		struct up_settings, spines, "spines", 0, "N", 0, LAB_SWITCHES_MAXIMUM,
 		"racks are leaves, each linked to each of N spines (leaf1.., spine1..); all equal paths are used"),
-	OPTION_STRING(struct up_settings, fabric, "fabric", 0, "NETWORK",
-		      "a topology file, fattree:K[,HOSTS], jellyfish:SWITCHES,PORTS[,HOSTS] or "
-		      "leafspine:LEAVES,SPINES,HOSTS; --hosts and --racks are ignored"),
+	OPTION_STRING(
+		struct up_settings, fabric, "fabric", 0, "NETWORK",
+		"a topology file, a folder of lldpctl -f json, fattree:K[,HOSTS], jellyfish:SWITCHES,PORTS[,HOSTS] or "
+		"leafspine:LEAVES,SPINES,HOSTS; --hosts and --racks are ignored"),
 	OPTION_INTEGER(struct up_settings, seed, "seed", 0, "N", 0, INT32_MAX, "seed of a random Jellyfish"),
 	OPTION_HEADING("The injector"),
 	OPTION_LIST(struct up_settings, inject, "inject", 'i', "PLACE",
@@ -89,7 +90,7 @@ static const struct option_usage up_usage = {
 
 static double link_MBps(const struct up_settings *settings)
 {
-	return settings->rate_mbit > 0 ? lab_payload_MBps(settings->rate_mbit) : settings->link_MBps;
+	return settings->rate_mbit > 0 ? topology_payload_MBps(settings->rate_mbit) : settings->link_MBps;
 }
 
 static int show(const struct lab *lab, bool json)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <lab/dataflow/apply.h>
 #include <sched/dataflow/generate.h>
@@ -48,7 +49,9 @@ static struct topology *make_topology(const struct dataflow_settings *settings, 
 	if (!settings->lab) {
 		topology =
 			topology_from_argument(settings->topology, settings->link_MBps, (uint64_t)settings->seed, err);
-		if (!topology)
+		/* the error of a file begins with its name, and is not one of usage */
+		if (!topology && err->code == EINVAL &&
+		    strncmp(err->text, settings->topology, strlen(settings->topology)) != 0)
 			error_prefix(err, "--topology");
 		return topology;
 	}

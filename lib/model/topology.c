@@ -95,6 +95,14 @@ int64_t topology_add_link(struct topology *topology, uint32_t a, uint32_t b, dou
 	return topology->link_count++;
 }
 
+double topology_payload_MBps(double mbit)
+{
+	static const double frame_bytes = 1514;
+	static const double header_bytes = 66; /* Ethernet, IP, TCP with time stamps */
+
+	return mbit / 8 * (frame_bytes - header_bytes) / frame_bytes;
+}
+
 int64_t topology_find_node(const struct topology *topology, const char *name)
 {
 	HASH_TABLE_EACH (&topology->node_names, hash_text(name), at) {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <base/rng.h>
 
@@ -306,6 +307,7 @@ static bool numbers_after(const char *argument, const char *prefix, uint32_t *nu
 struct topology *topology_from_argument(const char *argument, double MBps, uint64_t seed, struct error *err)
 {
 	uint32_t numbers[3] = {0};
+	struct stat status;
 
 	if (numbers_after(argument, "fattree:", numbers, 1, 2))
 		return topology_fat_tree(numbers[0], numbers[1], MBps, err);
@@ -323,5 +325,7 @@ struct topology *topology_from_argument(const char *argument, double MBps, uint6
 			  argument);
 		return NULL;
 	}
+	if (stat(argument, &status) == 0 && S_ISDIR(status.st_mode))
+		return topology_read_lldp(argument, MBps, err);
 	return topology_read(argument, err);
 }

@@ -57,6 +57,11 @@ PYTHON
 run "$nomora" dataflow plan --random-runs 0 --plot "$scratch/load.svg" "$scenario"
 check "draws the load of the links" grep -q '>core3<' "$scratch/load.svg"
 run "$nomora" dataflow plan --random-runs 0 --generate storm,jobs=2 -t jellyfish:10,5,12 --plot "$scratch/load.png"
+run "$nomora" dataflow plan --json --random-runs 0 --generate storm,jobs=1 --slots 4 -t "$source_root/tests/data/lldp"
+check "a network from LLDP" jq -e '[.jobs[0].placement[]] | unique == ["h0", "h1", "h2"]' <<<"$out"
+mkdir "$scratch/net" && sed 's/"leaf1"/"other"/' "$source_root/tests/data/lldp/h1.json" >"$scratch/net/h1.json" && cp "$source_root/tests/data/lldp/leaf1.json" "$scratch/net"
+refuses "files that contradict each other" 1 "net/leaf1.json:4: lldp.interface: neighbour 'h1' has a file, which does not list 'leaf1'" "$nomora" dataflow plan --generate storm,jobs=1 -t "$scratch/net"
+refuses "no network" 1 "cannot read /no/such: No such file" "$nomora" dataflow plan --generate storm,jobs=1 -t /no/such
 check "draws switches on a circle" test "$(head -c 4 "$scratch/load.png" | tail -c 3)" = PNG
 refuses "a picture of an unknown kind" 2 'x.gif' "$nomora" dataflow plan --random-runs 0 --plot x.gif "$scenario"
 cat >"$scratch/far.json" <<'TEXT'

@@ -27,8 +27,6 @@
  * has the limits in struct lab_link. Returns 0, or -errno with err set.
  */
 int lab_limit_links(const struct lab *lab, double MBps, struct error *err);
-/* Returns the MB/s of payload that TCP carries in `mbit` Mbit/s of frames. */
-double lab_payload_MBps(double mbit);
 /* Returns 0 if every host has a limited link, else -ENOENT with a hint in err. */
 int lab_check_links(const struct lab *lab, struct error *err);
 

@@ -68,6 +68,9 @@ int64_t topology_add_node(struct topology *topology, enum topology_kind kind, co
 int64_t topology_add_link(struct topology *topology, uint32_t a, uint32_t b, double MBps, double back_MBps,
 			  struct error *err);
 
+/* Returns the MB/s of payload that TCP carries in `mbit` Mbit/s of full Ethernet frames. */
+double topology_payload_MBps(double mbit);
+
 /* Return the number of a node by its name, or of the link between two nodes, in either order; or -ENOENT. O(1). */
 int64_t topology_find_node(const struct topology *topology, const char *name);
 int64_t topology_find_link(const struct topology *topology, uint32_t a, uint32_t b);
@@ -95,6 +98,19 @@ void topology_adjacency_destroy(struct topology_adjacency *adjacency); /* NULL i
 struct topology *topology_read(const char *path, struct error *err);
 struct topology *topology_parse(const char *name, const char *text, size_t bytes, struct error *err);
 
+/*
+ * A network from LLDP: the output of `lldpctl -f json` of each device, docs/formats.md. Reads the files DEVICE.json of
+ * a folder, or parses the texts of such files (text ends with a NUL, which is not in `bytes`); `folder` is for
+ * messages. `MBps` is the capacity of links of unknown speed. Returns NULL with err set.
+ */
+struct topology_lldp_file {
+	const char *path, *text; /* path: ends in DEVICE.json */
+	size_t bytes;
+};
+struct topology *topology_read_lldp(const char *folder, double MBps, struct error *err);
+struct topology *topology_parse_lldp(const struct topology_lldp_file *files, size_t count, const char *folder,
+				     double MBps, struct error *err);
+
 /* New reference, NULL if out of memory. */
 json_t *topology_to_json(const struct topology *topology);
 
@@ -118,8 +134,8 @@ struct topology *topology_jellyfish(uint32_t switches, uint32_t ports, uint32_t 
 
 /*
  * Generates the network if the argument is "fattree:K[,HOSTS]", "jellyfish:SWITCHES,PORTS[,HOSTS]" or
- * "leafspine:LEAVES,SPINES,HOSTS"; else reads the file of this name. `seed` is for Jellyfish. Returns NULL with err set
- * on failure.
+ * "leafspine:LEAVES,SPINES,HOSTS"; else reads the file of this name, or the folder by topology_read_lldp(). `seed` is
+ * for Jellyfish. Returns NULL with err set on failure.
  *
  * Leaf-spine: HOSTS hosts in all, spread evenly over the leaves; each leaf is joined to each spine. Names: h0..,
  * leaf0.., spine0...
