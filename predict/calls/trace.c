@@ -171,11 +171,33 @@ static int resolve(struct reader *reader, const struct trace_record *record)
 	return 0;
 }
 
+/* A receive that was cancelled becomes a wait for nothing. */
+static void cancel(struct reader *reader, uint32_t request)
+{
+	uint32_t at = hash_table_first(&reader->open, request);
+	size_t i = reader->rank->count;
+
+	if (at != HASH_TABLE_NONE)
+		hash_table_remove(&reader->open, at);
+	while (i > 0) {
+		struct mpi_call *call = &reader->rank->calls[--i];
+
+		if (call->kind != CALL_RECEIVE || call->request != request)
+			continue;
+		call->kind = CALL_WAIT;
+		call->request = CALL_NO_REQUEST;
+		call->count = 0;
+		return;
+	}
+}
+
 static int read_call(struct reader *reader, const struct trace_record *record, uint64_t begin_ns)
 {
 	int code = check(reader, record);
 
-	if (code == 0 && record->kind == CALL_WAIT && record->request)
+	if (code == 0 && record->kind == CALL_WAIT && (record->flags & TRACE_CANCELLED))
+		cancel(reader, record->request);
+	else if (code == 0 && record->kind == CALL_WAIT && record->request)
 		code = resolve(reader, record);
 	if (code < 0)
 		return code;

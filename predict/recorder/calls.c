@@ -203,6 +203,7 @@ void recorder_add_completion(MPI_Request before, const MPI_Status *status, uint6
 {
 	uint32_t at = before == MPI_REQUEST_NULL ? HASH_TABLE_NONE : hash_table_first(&recorder.table, key_of(before));
 	struct trace_record record = {.kind = CALL_WAIT};
+	int cancelled;
 
 	if (at != HASH_TABLE_NONE) {
 		const struct request *request = &recorder.requests[hash_table_value(&recorder.table, at)];
@@ -213,6 +214,8 @@ void recorder_add_completion(MPI_Request before, const MPI_Status *status, uint6
 		if (request->record.kind == CALL_RECEIVE) {
 			record.peer = world_rank(request->record.communicator, status->MPI_SOURCE);
 			record.tag = status->MPI_TAG;
+			if (PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled)
+				record.flags = TRACE_CANCELLED;
 		}
 		if (!request->persistent)
 			recorder_forget_request(before);

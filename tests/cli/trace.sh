@@ -156,6 +156,32 @@ else
 	skip "Fortran: mpif.h and mpi_f08" "no mpifort"
 fi
 
+# Receives that are cancelled: the 2 messages, which match later ones, and a barrier of 2 ranks (1 deep) are left.
+build cancel <<'END'
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+	int rank, x[3] = {0};
+	MPI_Request r[3];
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Irecv(&x[0], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &r[0]);
+	MPI_Irecv(&x[1], 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, &r[1]);
+	for (int i = 0; i < 2; i++)
+		MPI_Cancel(&r[i]);
+	MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+	MPI_Waitall(1, &r[1], MPI_STATUSES_IGNORE);
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Irecv(&x[2], 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, &r[2]);
+	if (rank == 1)
+		MPI_Wait(&r[2], MPI_STATUS_IGNORE);
+	MPI_Send(x, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD);
+	MPI_Wait(&r[2], MPI_STATUS_IGNORE);
+	MPI_Finalize();
+}
+END
+check_slope "cancelled receives" cancel 2 3
+
 # A file written through ROMIO, whose own messages are not the program's. Opening counts no messages; a barrier is 1 deep.
 build file <<'END'
 #include <mpi.h>

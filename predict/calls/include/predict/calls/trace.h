@@ -38,7 +38,10 @@ enum trace_kind {
 	TRACE_OTHER,        /* a call that is not modelled: `peer` is its index in trace_others */
 };
 
-enum { TRACE_NO_TIME = 1 }; /* flag of TRACE_PAUSE and TRACE_OTHER: the time is not computation */
+enum {
+	TRACE_NO_TIME = 1,   /* flag of TRACE_PAUSE and TRACE_OTHER: the time is not computation */
+	TRACE_CANCELLED = 2, /* flag of CALL_WAIT: the receive was cancelled, so that it got nothing */
+};
 
 /* peer: rank in MPI_COMM_WORLD, or the root; -1: any source, which the record of the wait tells. */
 struct trace_record {
