@@ -17,6 +17,7 @@ struct predict_options {
 	double latency_us, overhead_us, gap_ns, longest_us;
 	int64_t eager_bytes, port, runs;
 	int format;
+	struct option_list collectives;
 	const char *name, *curve, *job, *hosts, *model, *measured, *plan;
 	bool json;
 };
@@ -64,6 +65,8 @@ static const struct option_row rows[] = {
 	OPTION_DOUBLE(struct predict_options, gap_ns, "gap", 'G', "NS", 0, 1e6, "time of each byte after the first"),
 	OPTION_INTEGER(struct predict_options, eager_bytes, "eager", 0, "BYTES", 0, 1e15,
 		       "longest message that is sent before the receiver asks for it"),
+	OPTION_LIST(struct predict_options, collectives, "collective", 0, "CALL=ALGORITHM",
+		    "algorithm of a collective, such as allreduce=ring; repeatable"),
 	OPTION_INTEGER(struct predict_options, port, "port", 0, "PORT", 0, 65535,
 		       "TCP port of the servers in a capture; 0: that with the most messages"),
 	OPTION_STRING(struct predict_options, hosts, "hosts", 0, "NAME,...",
@@ -228,6 +231,9 @@ static int predict(void *context, const struct option_operands *operands, struct
 		return command_misused(err,
 				       "--check prints the sweep, too; for --json, give --measured alone after it");
 	code = choose_model(options, &settings, err);
+	for (size_t i = 0; i < options->collectives.count && code == 0; i++)
+		if (collective_choose(&settings.collectives, options->collectives.items[i], err) < 0)
+			code = COMMAND_USAGE;
 	if (code != 0)
 		return code;
 	code = prediction_make(&settings, &prediction, err);

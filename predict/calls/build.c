@@ -42,6 +42,7 @@ struct rank_state {
 struct builder {
 	const struct mpi_run *run;
 	const struct loggps *model;
+	struct collective_choice *choice;
 	struct execution_graph *graph;
 	struct error *err;
 	struct rank_state *ranks;
@@ -177,7 +178,8 @@ static uint32_t member_of(const struct collective *collective, uint32_t rank)
 
 static int finish_collective(struct builder *builder, struct pending *pending)
 {
-	int code = collective_run(builder->graph, builder->model, &pending->collective, pending->moments);
+	int code =
+		collective_run(builder->graph, builder->model, builder->choice, &pending->collective, pending->moments);
 
 	pending->matched = true;
 	for (uint32_t member = 0; member < pending->collective.ranks; member++)
@@ -417,9 +419,9 @@ static void free_builder(struct builder *builder)
 	matcher_free(&builder->matcher);
 }
 
-int mpi_build(const struct mpi_run *run, const struct loggps *model, struct execution_graph *graph, struct error *err)
+int mpi_build(struct mpi_run *run, const struct loggps *model, struct execution_graph *graph, struct error *err)
 {
-	struct builder builder = {.run = run, .model = model, .graph = graph, .err = err};
+	struct builder builder = {.run = run, .model = model, .choice = &run->choice, .graph = graph, .err = err};
 	int code = execution_graph_init(graph, run->rank_count);
 
 	builder.ranks = calloc(run->rank_count, sizeof *builder.ranks);

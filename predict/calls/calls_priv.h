@@ -23,9 +23,10 @@ struct collective {
 };
 
 /*
- * Adds the messages of a collective. moments[member]: it enters; on return, it has left. Returns 0 or -ENOMEM.
+ * Adds the messages of a collective, and counts it in choice->used. moments[member]: it enters; on return, it has left.
+ * Returns 0 or -ENOMEM.
  */
-int collective_run(struct execution_graph *graph, const struct loggps *model, const struct collective *collective,
-		   uint32_t *moments);
+int collective_run(struct execution_graph *graph, const struct loggps *model, struct collective_choice *choice,
+		   const struct collective *collective, uint32_t *moments);
 
 #endif

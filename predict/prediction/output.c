@@ -62,6 +62,23 @@ static void print_others(const struct prediction *prediction, FILE *out)
 	fprintf(out, "; together %.3g %% of the run\n", 100 * all_s / (prediction->recorded_s * prediction->ranks));
 }
 
+static void print_collectives(const struct prediction *prediction, FILE *out)
+{
+	const char *before = "Collectives:", *call;
+
+	for (size_t i = 0; i < COLLECTIVE_ALGORITHMS; i++) {
+		const char *name = collective_name(i, &call);
+
+		if (!prediction->collectives[i])
+			continue;
+
+		fprintf(out, "%s %" PRIu64 " %s by %s", before, prediction->collectives[i], call, name);
+		before = ",";
+	}
+	if (*before == ',')
+		fputc('\n', out);
+}
+
 /* Says that the model does not explain the recording. Returns false if it does. */
 static bool print_mismatch(const struct prediction *prediction, const char *before, FILE *out)
 {
@@ -95,6 +112,7 @@ static void print_head(const struct prediction *prediction, FILE *out)
 	else
 		fprintf(out, "LogGPS: L %g us, o %g us, G %g ns a byte, rendezvous above %" PRIu64 " bytes\n",
 			model->latency_ns / 1000, model->overhead_ns / 1000, model->gap_ns, model->eager_bytes);
+	print_collectives(prediction, out);
 	if (isfinite(prediction->recorded_s))
 		fprintf(out, "Run time %.6g s; recorded were %.6g s\n", own_run_time_s(prediction, 0),
 			prediction->recorded_s);
@@ -267,20 +285,34 @@ static json_t *runs_json(const struct prediction *prediction)
 			 prediction_confidence(prediction), "points", points);
 }
 
+static json_t *collectives_json(const struct prediction *prediction)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < COLLECTIVE_ALGORITHMS; i++) {
+		const char *call, *name = collective_name(i, &call);
+
+		if (prediction->collectives[i])
+			json_array_append_new(array, json_pack("{s:s, s:s, s:I}", "call", call, "algorithm", name,
+							       "count", (json_int_t)prediction->collectives[i]));
+	}
+	return array;
+}
+
 json_t *prediction_json(const struct prediction *prediction)
 {
 	const struct loggps *model = &prediction->settings.model;
 
-	return json_pack("{s:s, s:s, s:i, s:I, s:{s:f, s:f, s:f, s:I}, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
-			 "schema", "nomora.predict/1", "application", prediction->settings.application, "ranks",
-			 (int)prediction->ranks, "nodes", (json_int_t)prediction->nodes, "model", "latency_us",
-			 model->latency_ns / 1000, "overhead_us", model->overhead_ns / 1000, "gap_ns", model->gap_ns,
-			 "eager_bytes", (json_int_t)model->eager_bytes, "recorded_s",
-			 json_number_or_null(prediction->recorded_s), "run_time_s",
-			 prediction_run_time_s(prediction, 0).median, "pieces", pieces_json(prediction), "runs",
-			 runs_json(prediction), "tolerates", tolerances_json(prediction), "pairs",
-			 pairs_json(prediction), "not_modelled", others_json(prediction), "capture",
-			 is_capture(prediction) ? turns_json(&prediction->turns) : json_null());
+	return json_pack(
+		"{s:s, s:s, s:i, s:I, s:{s:f, s:f, s:f, s:I}, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
+		"nomora.predict/1", "application", prediction->settings.application, "ranks", (int)prediction->ranks,
+		"nodes", (json_int_t)prediction->nodes, "model", "latency_us", model->latency_ns / 1000, "overhead_us",
+		model->overhead_ns / 1000, "gap_ns", model->gap_ns, "eager_bytes", (json_int_t)model->eager_bytes,
+		"recorded_s", json_number_or_null(prediction->recorded_s), "run_time_s",
+		prediction_run_time_s(prediction, 0).median, "pieces", pieces_json(prediction), "runs",
+		runs_json(prediction), "tolerates", tolerances_json(prediction), "pairs", pairs_json(prediction),
+		"not_modelled", others_json(prediction), "collectives", collectives_json(prediction), "capture",
+		is_capture(prediction) ? turns_json(&prediction->turns) : json_null());
 }
 
 static int compare_ends(const void *a, const void *b)

@@ -64,8 +64,10 @@ static int read_calls(struct prediction *prediction, enum prediction_format form
 					      : mpi_read_allprof(settings->paths, settings->path_count, &run, err);
 
 	*graph = (struct execution_graph){0};
+	run.choice = settings->collectives;
 	if (code == 0)
 		code = mpi_build(&run, &settings->model, graph, err);
+	memcpy(prediction->collectives, run.choice.used, sizeof prediction->collectives);
 	for (uint32_t rank = 0; rank < run.rank_count; rank++)
 		prediction->recorded_s =
 			fmax(prediction->recorded_s, (run.ranks[rank].end_us - run.ranks[rank].start_us) / 1e6);
@@ -102,9 +104,20 @@ static int read_capture(struct prediction *prediction, struct execution_graph *g
 	return turns_build(&prediction->turns, graph, err);
 }
 
+static bool chooses_collectives(const struct prediction_settings *settings)
+{
+	for (size_t kind = 0; kind < CALL_KINDS; kind++)
+		if (settings->collectives.chosen[kind])
+			return true;
+	return false;
+}
+
 static int read_run(struct prediction *prediction, enum prediction_format format, struct execution_graph *graph,
 		    struct error *err)
 {
+	if (format != PREDICTION_TRACE && format != PREDICTION_ALLPROF && chooses_collectives(&prediction->settings))
+		return error_set(err, EINVAL, "%s: no recorded calls: --collective is for those",
+				 prediction->settings.paths[0]);
 	if (format == PREDICTION_CAPTURE)
 		return read_capture(prediction, graph, err);
 	if (prediction->settings.port > 0)

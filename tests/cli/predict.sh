@@ -117,6 +117,17 @@ run "$nomora" predict --check redis --measured "$scratch/dry.csv" --longest 400 
 check "the plan runs at delays of 1/100, 1/20 and 1/4 of the longest round trip, with the sweep's own options" \
 	test "$(printf '%s\n' "$out" | awk '$3 == "us" && $4 == "run" { print $2 }' | sort -nu | xargs)" = '0 2 10 50'
 
+mkdir "$scratch/collectives"
+differ=$(python3 "$(dirname "$0")/predict_collectives.py" "$nomora" "$scratch/collectives" 2>&1)
+[ -z "$differ" ] && pass "each algorithm of a collective, against a schedule of its messages" || fail "each algorithm of a collective, against a schedule of its messages" "$differ"
+run "$nomora" predict --json --collective allreduce=tree --collective allreduce=ring "${traces[@]}"
+check "the algorithms that were used are told; the last choice counts" python3 -c '
+import json, sys
+used = {(c["call"], c["algorithm"]) for c in json.loads(sys.argv[1])["collectives"]}
+assert ("allreduce", "ring") in used and ("allreduce", "tree") not in used, used' "$out"
+refuses "another algorithm" 2 "'allreduce=none' is no algorithm of a collective: expected one of barrier=dissemination, " "$nomora" predict --collective allreduce=none "${traces[@]}"
+refuses "an algorithm for a schedule" 1 'net\.goal: no recorded calls: --collective is for those' "$nomora" predict --collective allreduce=ring "$scratch/net.goal"
+
 for rank in 0 1; do # 10 ms in a barrier that takes 20 us
 	printf 'MPI_Init:-:0\nMPI_Barrier:0:0,%d,2:10000\nMPI_Finalize:10000:-\n' $rank >"$scratch/slow-$rank.txt"
 done

@@ -7,7 +7,7 @@
 #include <predict/calls/calls.h>
 #include <predict/graph/runtime.h>
 
-static void check(const struct mpi_run *run)
+static void check(struct mpi_run *run)
 {
 	static const struct loggps model = {1000, 10, 2, 64};
 	struct execution_graph graph;

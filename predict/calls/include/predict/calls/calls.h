@@ -47,7 +47,21 @@ struct mpi_group {
 	uint32_t size, *members;
 };
 
+/* The algorithms of collectives. Zeroed: as the library is taken to choose them. */
+enum { COLLECTIVE_ALGORITHMS = 21 };
+
+struct collective_choice {
+	uint8_t chosen[CALL_KINDS];           /* number of an algorithm + 1; 0 = by the size */
+	uint64_t used[COLLECTIVE_ALGORITHMS]; /* number of collectives: mpi_build() counts them */
+};
+
+/* Chooses an algorithm, "allreduce=ring". Returns 0, or -EINVAL with err set, which lists them. */
+int collective_choose(struct collective_choice *choice, const char *text, struct error *err);
+/* Returns the name of an algorithm by its number, and its *call: "ring", "allreduce". */
+const char *collective_name(size_t index, const char **call);
+
 struct mpi_run {
+	struct collective_choice choice;
 	struct mpi_rank *ranks;
 	uint32_t rank_count;
 	struct mpi_group *groups; /* no two are equal; the first one is of all ranks */
@@ -81,9 +95,10 @@ void mpi_run_free(struct mpi_run *run);
 const char *call_kind_name(enum call_kind kind); /* "MPI_Allreduce" */
 
 /*
- * Makes the graph of a run, which is not initialised before. Returns 0, or -errno with err set: an unmatched message,
- * ranks in different collectives, a clock that goes back. execution_graph_free() is legal after both.
+ * Makes the graph of a run, which is not initialised before; of the run, it changes only the counts of algorithms.
+ * Returns 0, or -errno with err set: an unmatched message, ranks in different collectives, a clock that goes back.
+ * execution_graph_free() is legal after both.
  */
-int mpi_build(const struct mpi_run *run, const struct loggps *model, struct execution_graph *graph, struct error *err);
+int mpi_build(struct mpi_run *run, const struct loggps *model, struct execution_graph *graph, struct error *err);
 
 #endif

@@ -32,8 +32,9 @@ struct prediction_settings {
 	bool model_stated;   /* by the user, so that a capture is refused */
 	double longest_us;   /* the largest added round trip */
 	const char *application;
-	uint16_t port;     /* of the servers in a capture; 0 = that with the most messages */
-	const char *hosts; /* of each rank: "a,b,a"; NULL: each rank has a host of its own */
+	uint16_t port;                        /* of the servers in a capture; 0 = that with the most messages */
+	struct collective_choice collectives; /* of recorded calls */
+	const char *hosts;                    /* of each rank: "a,b,a"; NULL: each rank has a host of its own */
 };
 
 /* The answer of one of several runs. */
@@ -51,8 +52,9 @@ struct prediction {
 	size_t nodes;
 	struct mpi_other *others; /* calls that are not modelled */
 	size_t other_count;
-	double recorded_s;  /* NAN = not known: GOAL */
-	struct turns turns; /* of a capture; else without connections */
+	uint64_t collectives[COLLECTIVE_ALGORITHMS]; /* number of collectives by their algorithm */
+	double recorded_s;                           /* NAN = not known: GOAL */
+	struct turns turns;                          /* of a capture; else without connections */
 	struct runtime runtime;
 	struct runtime_pair *pairs; /* at the latency of the recorded run */
 	size_t pair_count;
