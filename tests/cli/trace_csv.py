@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""trace_csv.py BIN SOURCE: the converter of public traces, as TAP.
+"""trace_csv.py BIN SOURCE: the converter of public traces, and the accounting of batch systems, as TAP.
 
 For each format, a small file with its quirks, written by hand, and random workloads written in the format: the totals
-of the converted table, as this test and as 'nomora simulate' count them, are those of the workload.
+of the converted table, as this test and as 'nomora simulate' count them, are those of the workload. Random workloads
+as SWF and as sacct print them, with rows that are no jobs: their jobs, tasks and task-hours are those of simulate.
 """
 
 import csv
@@ -170,11 +171,63 @@ def totals():
                   (tasks if single else len(jobs), tasks))
 
 
+def as_swf(jobs, never, rng):
+    """Some jobs are checkpointed: rows of their parts (status 2 to 4) follow; some state only the processors asked for."""
+    rows = []
+    for number, (_, submit, run, tasks) in enumerate(jobs):
+        def row(submit, wait, run, status, number=number, tasks=tasks, asked=rng.random() < 0.3):
+            return f"{number} {submit} {wait} {run} {-1 if asked else tasks} -1 -1 {tasks} -1 -1 {status} 1 1 1 1 1 -1 -1"
+        wait = rng.randrange(50)
+        rows.append(row(submit, wait, run, rng.randrange(2)))
+        if rng.random() < 0.3 and run > 1:
+            rows += [row(submit, wait, run // 2, 2), row(submit + run, 0, run - run // 2, rng.choice((3, 4)))]
+    rows += [f"{5000 + n} 7 -1 -1 -1 -1 -1 4 -1 -1 5 1 1 1 1 1 -1 -1" for n in range(never)]
+    return "; MaxNodes: 200\n; Note: MaxNodes: 3\n" + "".join(row + "\n" for row in rows)
+
+
+def as_sacct(jobs, never, rng):
+    """Jobs with steps, requeued jobs, heterogeneous jobs, arrays, and jobs that were cancelled while they waited."""
+    text, base = "JobID|Submit|Start|End|ElapsedRaw|NTasks|AllocCPUS\n", 1793520000
+    for number, (_, submit, run, tasks) in enumerate(jobs):
+        def row(job, run, ntasks, cpus, at=base + submit):
+            return f"{job}|{at}|{at + 3}|{at + 3 + run}|{run}|{ntasks}|{cpus}\n"
+        kind, job = rng.randrange(5), 100 + number
+        if kind == 1:
+            text += row(job, run, "", tasks * 8) + row(f"{job}.batch", run, 1, tasks * 8) + row(f"{job}.0", run, tasks, tasks * 8)
+        elif kind == 2 and run > 1:
+            text += row(job, 1, "", tasks) + row(job, run - 1, "", tasks, base + submit + 90)
+        elif kind == 3 and tasks > 1:
+            text += row(f"{job}+0", run, "", 1) + row(f"{job}+1", run, "", tasks - 1)
+        else:
+            text += row(f"{job}_{number}" if kind == 4 else job, run, "", tasks)
+    return text + "".join(f"{5000 + n}|{base}|None|Unknown|0||4\n" for n in range(never))
+
+
+def accounts():
+    for option, write in (("--swf", as_swf), ("--sacct", as_sacct)):
+        for seed in range(5):
+            rng = random.Random(seed)
+            jobs, never = draw(rng)
+            jobs = [(job, submit // 24, run, tasks) for job, submit, run, tasks in jobs]  # within an hour
+            with open("account", "w", encoding="utf-8") as file:
+                file.write(write(jobs, never, rng))
+            run = subprocess.run([os.path.join(BIN, "nomora"), "simulate", option, "account", "--keep-single", "-p", "random",
+                                  "-C", os.path.join(SOURCE, "curves"), "--machines", "200", "--slots", "100", "--json"],
+                                 capture_output=True, text=True, check=False)
+            read = json.loads(run.stdout) if run.returncode == 0 else {"workload": {"left_out": {}}, "policies": [{"tasks": {}}]}
+            check(f"{option}, seed {seed}: jobs, tasks, task-seconds, tasks that never ran",
+                  (read["workload"].get("jobs"), read["workload"].get("tasks"),
+                   round(read["policies"][0]["tasks"].get("task_hours", 0) * 3600, 3),
+                   read["workload"]["left_out"].get("tasks_that_never_ran")),
+                  (len(jobs), sum(job[3] for job in jobs), sum(job[2] * job[3] for job in jobs), 4 * never))
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     quirks()
     refusals()
     totals()
+    accounts()
     os.chdir("/")
 print(f"1..{checks}")
 sys.exit(failed > 0)
