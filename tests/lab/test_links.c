@@ -13,6 +13,7 @@
 
 #include <lab/lab.h>
 #include <lab/transfer.h>
+#include <model/topology.h>
 
 #include "lab_priv.h"
 
@@ -218,7 +219,7 @@ Test(lab_links, a_rate_limits_both_ends)
 	cr_assert_eq(lab_change_link("lab0", "spine1", "leaf2", &change, &err), 0);
 	IS(script, "set -e\ntc -n lab0-s4 qdisc del dev spine1 root 2>/dev/null || :\n"
 		   "tc -n lab0-s1 qdisc del dev leaf2 root 2>/dev/null || :\n");
-	cr_assert_float_eq(lab_payload_MBps(links_wire_bits(10) / 1e6), 10, 1e-12);
+	cr_assert_float_eq(topology_payload_MBps(links_wire_bits(10) / 1e6), 10, 1e-12);
 }
 
 Test(lab_links, a_lab_of_bridges_limits_every_host)
