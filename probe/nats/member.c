@@ -13,8 +13,6 @@
 #include <base/log.h>
 #include <probe/nats/membership.h>
 
-#include "message_priv.h"
-
 enum {
 	LOOK_MS = 100, /* interval of checks of the stop flag */
 	FLUSH_MS = 5000,

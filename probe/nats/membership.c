@@ -11,8 +11,6 @@
 #include <base/json.h>
 #include <base/name.h>
 
-#include "message_priv.h"
-
 static const char join_schema[] = "nomora.mesh_join/1", peers_schema[] = "nomora.mesh_peers/1", join_word[] = ".%join",
 		  peers_word[] = ".%peers";
 

@@ -10,8 +10,6 @@
 #include <base/json.h>
 #include <base/name.h>
 
-#include "message_priv.h"
-
 static const char schema[] = "nomora.mesh_row/1";
 /* Limits as in the CSV form of the matrix: round trips up to one hour, counts that a double can represent. */
 static const double longest_us = 3.6e9;

@@ -47,6 +47,14 @@ enum mesh_refusal {
 
 extern const char *const mesh_refusal_names[MESH_REFUSALS];
 
+/*
+ * Subjects about one host: PREFIX.HOST and a word such as ".%status". mesh_host_of_subject() returns false if the
+ * subject is not exactly as mesh_subject_of_host() writes it.
+ */
+bool mesh_subject_ends(const char *subject, const char *word);
+void mesh_subject_of_host(const char *prefix, const char *host, const char *word, char subject[MESH_SUBJECT_BYTES]);
+bool mesh_host_of_subject(const char *prefix, const char *subject, const char *word, char host[LATENCY_NAME_BYTES]);
+
 /* True for tokens of letters, digits, '-' and '_', separated by dots, that fit into MESH_PREFIX_BYTES. */
 bool mesh_prefix_is_valid(const char *prefix);
 
