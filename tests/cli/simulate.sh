@@ -251,12 +251,25 @@ done
 check "workers are placed a round after their root: after $(cat wait-same-round) and $(cat wait-next-round) s" \
 	awk 'NR == 1 { same = $1 } NR == 2 { exit !($1 > same + 9.9 && $1 < same + 10.1) }' wait-same-round wait-next-round
 
-# A middle part of a trace begins at its first task; a batch trace ends with its last job.
+# A middle part of a trace begins at its first event, with the tasks that run then; a batch trace ends with its last job.
 mkdir -p late/task_events && cp -r mini/machine_events late
-gunzip -c mini/task_events/*.gz | awk -F, -v OFS=, '{ $1 = sprintf("%.0f", $1 + 72000000000); print }' | gzip >late/task_events/part-00000-of-00500.csv.gz
-run "$nomora" simulate --trace late --curves "$curves" --hours 0.1 --slots 4 --topology 1x2 -p random
-[[ $out == *"2 jobs, 13 tasks"* && $err == *"is submitted at hour 20"* ]] && pass "a late trace is simulated from its first task" ||
-	fail "a late trace is simulated from its first task" "$out" "$err"
+python3 - <<'END'
+import gzip
+begin = 1178232 * 10**6
+with gzip.open("mini/task_events/part-00000-of-00500.csv.gz", "rt") as file:
+    rows = [line.strip().split(",", 1) for line in file]
+rows = [(int(time) + begin - 600 * 10**6, rest) for time, rest in rows]
+rows += [(begin + 400 * 10**6 + t, f",30,{t},1,4,u,0,0,0.1,0.1,0.1,0") for t in range(3)]  # they began before these parts
+rows.sort()
+for part in range(5):
+    with gzip.open(f"late/task_events/part-{235 + part:05}-of-00500.csv.gz", "wt") as file:
+        file.writelines(f"{time},{rest}\n" for time, rest in rows[part * len(rows) // 5:(part + 1) * len(rows) // 5])
+END
+run "$nomora" simulate --trace late --curves "$curves" --hours 0.4 --slots 4 --topology 1x2 -p random -o late-day
+[[ $out == *"3 jobs, 16 tasks"* && $err == *"is submitted at hour 327.1"* ]] && pass "parts 235 to 239 are simulated from their own start" ||
+	fail "parts 235 to 239 are simulated from their own start" "$out" "$err"
+check "their task-hours: of 0.4 h, 539.5 s and 400 s" test "$(field late-day/summary.json 'round(d["policies"][0]["tasks"]["task_hours"] * 3600)')" = \
+	$((7 * 1440 + 6 * 539 + 3 + 3 * 400))
 run "$nomora" simulate --trace mini --curves "$curves" --from 0.1 --hours 0.3 --slots 4 --topology 1x2 -p random --json
 check "--from: the tasks that run then" test "$(printf '%s\n' "$out" | python3 -c 'import json, sys; print(json.load(sys.stdin)["workload"]["tasks"])')" = 13
 printf '; MaxNodes: 4\n1 0 0 100 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n2 9000 0 7200 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n' >long.swf
