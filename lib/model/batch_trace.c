@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <model/batch_trace.h>
+#include "batch_priv.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,47 +11,12 @@
 #include <base/array.h>
 #include <base/hash.h>
 #include <base/number.h>
-#include <model/job_curves.h>
 
-enum { SWF_COLUMNS = 18, SACCT_COLUMNS = 128, TASKS_MAXIMUM = 1000000 };
-static const double seconds_maximum = 1e11, second_us = 1e6;
+enum { SWF_COLUMNS = 18, SACCT_COLUMNS = 128 };
+static const double second_us = 1e6;
 
-struct job {
-	uint64_t id;
-	size_t row;                      /* rows that were kept before it; CSV: the number of its line */
-	double submit_s, start_s, run_s; /* run_s: NAN if the job never ran, INFINITY if its end is unknown */
-	uint32_t tasks;
-	uint32_t first_task; /* index of its first task within the job; not 0 only in CSV */
-	uint32_t gang;       /* CSV: number of the job's tasks that start together; 0: not stated */
-	bool has_root;       /* CSV: its first task is the job's root */
-};
-
-/* The columns of sacct that we use, by their names. reading.place[] has their positions, -1 = absent. */
-enum column { JOB_ID, SUBMIT, START, END, N_TASKS, ALLOC_CPUS, N_CPUS, N_NODES, ELAPSED, COLUMNS };
 static const char *const column_names[COLUMNS] = {"JobID",     "Submit", "Start",  "End",       "NTasks",
 						  "AllocCPUS", "NCPUS",  "NNodes", "ElapsedRaw"};
-
-/* The columns of the CSV. The first four must be there. */
-enum csv_column { CSV_JOB, CSV_SUBMIT, CSV_RUN, CSV_TASKS, CSV_CURVE, CSV_ROOT, CSV_GANG, CSV_COLUMNS };
-static const char *const csv_names[CSV_COLUMNS] = {"job", "submit", "run", "tasks", "curve", "root", "gang"};
-
-struct reading {
-	struct batch_report *report;
-	struct file_lines *lines;
-	struct error *err;
-	bool strict;
-	int place[COLUMNS]; /* sacct */
-	struct workload *workload;
-	size_t csv_columns;         /* number of columns; 0 = the header was not read yet */
-	int csv_place[CSV_COLUMNS]; /* as place[], by enum csv_column */
-	bool has_header;
-	/* sacct: JobID of the last row that is no step, without the component of a heterogeneous job; "": not kept */
-	char last_id[64];
-	bool last_is_component; /* the last such row is a component of a heterogeneous job */
-	uint32_t step_tasks;    /* largest NTasks of a step of the last job so far */
-	struct job *jobs;
-	size_t count, capacity;
-};
 
 static const char *const problem_names[BATCH_PROBLEMS] = {
 	"rows with too few columns",
@@ -77,7 +42,7 @@ static int note(struct reading *reading, enum batch_problem problem, const char 
 	return reading->strict ? error_set(reading->err, EINVAL, "%s", report->first[problem]) : 0;
 }
 
-static int keep(struct reading *reading, const struct job *job)
+int batch_keep(struct reading *reading, const struct job *job)
 {
 	struct job *larger;
 
@@ -98,7 +63,7 @@ static int keep(struct reading *reading, const struct job *job)
 
 static uint32_t task_count(double count)
 {
-	return count >= 1 && count <= TASKS_MAXIMUM ? (uint32_t)count : 0;
+	return count >= 1 && count <= BATCH_TASKS_MAXIMUM ? (uint32_t)count : 0;
 }
 
 /* Reads a line of the header, such as "; MaxNodes: 128". A key is the line's first word: notes may contain it, too. */
@@ -139,7 +104,8 @@ static int read_swf(struct reading *reading, char *line)
 	reading->report->rows++;
 	for (char *field = strtok_r(line, " \t", &save); field && count < SWF_COLUMNS;
 	     field = strtok_r(NULL, " \t", &save)) {
-		if (number_parse_double(field, &values[count++]) != 0 || fabs(values[count - 1]) > seconds_maximum)
+		if (number_parse_double(field, &values[count++]) != 0 ||
+		    fabs(values[count - 1]) > BATCH_SECONDS_MAXIMUM)
 			return note(reading, BATCH_NUMBER, "expected numbers up to 1e11");
 	}
 	if (count < SWF_COLUMNS)
@@ -157,7 +123,7 @@ static int read_swf(struct reading *reading, char *line)
 		.run_s = values[3] < 0 ? NAN : values[3],
 		.tasks = task_count(values[4] > 0 ? values[4] : values[7]),
 	};
-	return keep(reading, &job);
+	return batch_keep(reading, &job);
 }
 
 /*
@@ -173,13 +139,13 @@ static bool parse_time(const char *text, double *seconds)
 	if (strcmp(text, "Unknown") == 0 || strcmp(text, "None") == 0 || text[0] == '\0')
 		return true;
 	if (number_parse_double(text, seconds) == 0)
-		return *seconds >= 0 && *seconds <= seconds_maximum;
+		return *seconds >= 0 && *seconds <= BATCH_SECONDS_MAXIMUM;
 	end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
 	if (!end || *end)
 		return false;
 	tm.tm_isdst = -1;
 	*seconds = (double)mktime(&tm);
-	return *seconds >= 0 && *seconds <= seconds_maximum;
+	return *seconds >= 0 && *seconds <= BATCH_SECONDS_MAXIMUM;
 }
 
 static int read_header(struct reading *reading, char **fields, size_t count)
@@ -261,13 +227,13 @@ static int keep_sacct(struct reading *reading, char *id, struct job *job)
 	if (plus)
 		*plus = '\0';
 	if (plus && reading->last_is_component && strcmp(id, reading->last_id) == 0) {
-		if (reading->jobs[reading->count - 1].tasks + job->tasks > TASKS_MAXIMUM)
+		if (reading->jobs[reading->count - 1].tasks + job->tasks > BATCH_TASKS_MAXIMUM)
 			return note(reading, BATCH_TASKS, "expected at most 1,000,000 processors in all components");
 		reading->jobs[reading->count - 1].tasks += job->tasks;
 		return 0;
 	}
 	job->id = number_parse_i64(id, &number) == 0 && number >= 0 ? (uint64_t)number : hash_text(id);
-	code = keep(reading, job);
+	code = batch_keep(reading, job);
 	reading->step_tasks = 0;
 	reading->last_is_component = plus && reading->count > before;
 	snprintf(reading->last_id, sizeof reading->last_id, "%s", reading->count > before ? id : "");
@@ -297,107 +263,6 @@ static int read_sacct(struct reading *reading, char *line)
 			    "expected times as 2026-11-23T18:14:29, seconds since 1970, or Unknown");
 	job.tasks = tasks_of(reading, fields);
 	return keep_sacct(reading, fields[reading->place[JOB_ID]], &job);
-}
-
-static int bad_csv(const struct reading *reading, enum csv_column column, const char *found, const char *expected)
-{
-	return error_at(reading->err,
-			(struct error_place){file_lines_name(reading->lines), file_lines_number(reading->lines),
-					     csv_names[column]},
-			EINVAL, "'%.60s': expected %s", found, expected);
-}
-
-static int bad_csv_line(const struct reading *reading, const char *text)
-{
-	return error_at(reading->err,
-			(struct error_place){file_lines_name(reading->lines), file_lines_number(reading->lines), NULL},
-			EINVAL, "%s", text);
-}
-
-static int read_csv_header(struct reading *reading, char **fields, size_t count)
-{
-	for (int c = 0; c < CSV_COLUMNS; c++)
-		reading->csv_place[c] = -1;
-	for (size_t f = 0; f < count; f++) {
-		int c = 0;
-
-		while (c < CSV_COLUMNS && (f >= CSV_COLUMNS || strcmp(fields[f], csv_names[c]) != 0))
-			c++;
-		if (c == CSV_COLUMNS || reading->csv_place[c] >= 0)
-			break;
-		reading->csv_place[c] = (int)f;
-		reading->csv_columns++;
-	}
-	if (reading->csv_columns == count && reading->csv_place[CSV_JOB] >= 0 && reading->csv_place[CSV_SUBMIT] >= 0 &&
-	    reading->csv_place[CSV_RUN] >= 0 && reading->csv_place[CSV_TASKS] >= 0)
-		return 0;
-	return bad_csv_line(reading,
-			    "expected a header with the columns job, submit, run, tasks and, optionally, curve, "
-			    "root and gang");
-}
-
-static bool is_seconds(const char *text, double *seconds)
-{
-	return number_parse_double(text, seconds) == 0 && *seconds >= 0 && *seconds <= seconds_maximum;
-}
-
-static int note_csv_curve(struct reading *reading, uint64_t id, const char *name, const char *curve)
-{
-	int code = curve[0] == '\0' ? 0 : job_curves_note(reading->workload, id, name, curve);
-
-	if (code == -EEXIST)
-		return bad_csv(reading, CSV_CURVE, curve, "the curve of the job's earlier rows");
-	return code == 0 ? 0 : error_set(reading->err, ENOMEM, "out of memory");
-}
-
-/* Returns false if the text is neither empty nor a number of tasks. */
-static bool is_task_number(const char *text, uint32_t *tasks)
-{
-	int64_t number;
-
-	*tasks = 0;
-	if (text[0] == '\0')
-		return true;
-	if (number_parse_i64(text, &number) != 0 || number < 1 || number > TASKS_MAXIMUM)
-		return false;
-	*tasks = (uint32_t)number;
-	return true;
-}
-
-static int read_csv(struct reading *reading, char *line)
-{
-	char *fields[CSV_COLUMNS], empty[] = "", *value[CSV_COLUMNS];
-	size_t count = file_split(line, ',', fields, CSV_COLUMNS);
-	struct job job = {.row = (size_t)file_lines_number(reading->lines)};
-	int64_t number;
-
-	if (reading->csv_columns == 0)
-		return read_csv_header(reading, fields, count);
-	reading->report->rows++;
-	if (count != reading->csv_columns)
-		return bad_csv_line(reading, "expected as many columns as in the header");
-	for (int c = 0; c < CSV_COLUMNS; c++)
-		value[c] = reading->csv_place[c] >= 0 ? fields[reading->csv_place[c]] : empty;
-	if (value[CSV_JOB][0] == '\0')
-		return bad_csv(reading, CSV_JOB, "", "the number or the name of a job");
-	job.id = number_parse_i64(value[CSV_JOB], &number) == 0 && number >= 0 ? (uint64_t)number
-									       : hash_text(value[CSV_JOB]);
-	if (!is_seconds(value[CSV_SUBMIT], &job.submit_s))
-		return bad_csv(reading, CSV_SUBMIT, value[CSV_SUBMIT], "seconds, 0 to 1e11");
-	job.start_s = job.submit_s;
-	job.run_s = INFINITY;
-	if (value[CSV_RUN][0] != '\0' && !is_seconds(value[CSV_RUN], &job.run_s))
-		return bad_csv(reading, CSV_RUN, value[CSV_RUN], "seconds, 0 to 1e11, or nothing: without an end");
-	if (!is_task_number(value[CSV_TASKS], &job.tasks) || job.tasks == 0)
-		return bad_csv(reading, CSV_TASKS, value[CSV_TASKS], "a number of tasks, 1 to 1000000");
-	if (!is_task_number(value[CSV_GANG], &job.gang))
-		return bad_csv(reading, CSV_GANG, value[CSV_GANG], "a number of tasks, 1 to 1000000, or nothing");
-	job.has_root = strcmp(value[CSV_ROOT], "1") == 0;
-	if (!job.has_root && value[CSV_ROOT][0] != '\0' && strcmp(value[CSV_ROOT], "0") != 0)
-		return bad_csv(reading, CSV_ROOT, value[CSV_ROOT], "0 or 1");
-	if (note_csv_curve(reading, job.id, value[CSV_JOB], value[CSV_CURVE]) != 0)
-		return error_code(reading->err, ENOMEM);
-	return keep(reading, &job);
 }
 
 struct change {
@@ -442,7 +307,7 @@ static int find_peak(struct reading *reading)
 	return 0;
 }
 
-static int compare_ids(const void *left, const void *right)
+int batch_compare_ids(const void *left, const void *right)
 {
 	const struct job *a = left, *b = right;
 
@@ -451,7 +316,7 @@ static int compare_ids(const void *left, const void *right)
 	return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static int compare_rows(const void *left, const void *right)
+int batch_compare_rows(const void *left, const void *right)
 {
 	const struct job *a = left, *b = right;
 
@@ -485,7 +350,7 @@ static void settle_ids(struct reading *reading, enum batch_format format)
 {
 	if (reading->count == 0)
 		return;
-	qsort(reading->jobs, reading->count, sizeof *reading->jobs, compare_ids);
+	qsort(reading->jobs, reading->count, sizeof *reading->jobs, batch_compare_ids);
 	for (size_t first = 0, j = 1; j < reading->count; j++) {
 		struct job *job = &reading->jobs[j];
 
@@ -499,54 +364,7 @@ static void settle_ids(struct reading *reading, enum batch_format format)
 		else
 			repeat_id(job, j - first);
 	}
-	qsort(reading->jobs, reading->count, sizeof *reading->jobs, compare_rows);
-}
-
-static int compare_csv(const void *left, const void *right)
-{
-	const struct job *a = left, *b = right;
-
-	if (a->id == b->id && a->has_root != b->has_root)
-		return a->has_root ? -1 : 1;
-	return compare_ids(left, right);
-}
-
-static int bad_job(const struct reading *reading, const struct job *job, enum csv_column column, const char *text,
-		   size_t number)
-{
-	return error_at(reading->err,
-			(struct error_place){file_lines_name(reading->lines), (long)job->row, csv_names[column]},
-			EINVAL, text, number);
-}
-
-/* Numbers the tasks of each job: those of the row with the root first, then by line. */
-static int number_csv_tasks(struct reading *reading)
-{
-	struct job *jobs = reading->jobs;
-
-	if (reading->count == 0)
-		return 0;
-	qsort(jobs, reading->count, sizeof *jobs, compare_csv);
-	for (size_t j = 0; j < reading->count; j++) {
-		bool is_first = j == 0 || jobs[j].id != jobs[j - 1].id;
-		bool is_last = j + 1 == reading->count || jobs[j].id != jobs[j + 1].id;
-
-		jobs[j].first_task = is_first ? 0 : jobs[j - 1].first_task + jobs[j - 1].tasks;
-		if (!is_first && jobs[j].has_root)
-			return bad_job(reading, &jobs[j], CSV_ROOT, "the job has a root already, at line %zu",
-				       jobs[j - 1].row);
-		if (!is_first && jobs[j].gang != jobs[j - 1].gang)
-			return bad_job(reading, &jobs[j], CSV_GANG, "expected the gang of the job's row at line %zu",
-				       jobs[j - 1].row);
-		if (jobs[j].first_task + jobs[j].tasks > TASKS_MAXIMUM)
-			return bad_job(reading, &jobs[j], CSV_TASKS, "expected at most %zu tasks in all rows of a job",
-				       TASKS_MAXIMUM);
-		if (is_last && jobs[j].gang > jobs[j].first_task + jobs[j].tasks)
-			return bad_job(reading, &jobs[j], CSV_GANG, "expected at most the %zu tasks of the job",
-				       jobs[j].first_task + jobs[j].tasks);
-	}
-	qsort(jobs, reading->count, sizeof *jobs, compare_rows);
-	return 0;
+	qsort(reading->jobs, reading->count, sizeof *reading->jobs, batch_compare_rows);
 }
 
 static int add_jobs(struct reading *reading, struct workload *workload)
@@ -580,7 +398,7 @@ static int add_jobs(struct reading *reading, struct workload *workload)
 static int read_rows(struct reading *reading, enum batch_format format)
 {
 	static int (*const read[])(struct reading *, char *) = {
-		[BATCH_SWF] = read_swf, [BATCH_SACCT] = read_sacct, [BATCH_CSV] = read_csv};
+		[BATCH_SWF] = read_swf, [BATCH_SACCT] = read_sacct, [BATCH_CSV] = batch_csv_read};
 	struct error reason = {0};
 	int code = 0, more = 0;
 	char *line;
@@ -606,7 +424,7 @@ int batch_trace_read(struct workload *workload, enum batch_format format, struct
 	*report = (struct batch_report){0};
 	code = read_rows(&reading, format);
 	if (code == 0 && format == BATCH_CSV)
-		code = number_csv_tasks(&reading);
+		code = batch_csv_number_tasks(&reading);
 	else if (code == 0)
 		settle_ids(&reading, format);
 	if (code == 0 && (find_peak(&reading) != 0 || add_jobs(&reading, workload) != 0))
