@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the readers of batch_trace.c and batch_csv.c share. Private. */
+/* What batch_rows.c, batch_csv.c and batch_trace.c share. Private. */
 #ifndef BATCH_PRIV_H
 #define BATCH_PRIV_H
 
@@ -42,6 +42,8 @@ struct reading {
 	size_t count, capacity;
 };
 
+/* Counts the problem and records the first of its kind. Returns 0, or -EINVAL if `strict`. */
+int batch_note(struct reading *reading, enum batch_problem problem, const char *text);
 /* Adds the job, or notes a problem. 0 or -errno. */
 int batch_keep(struct reading *reading, const struct job *job);
 /* For qsort(): by id, then by row; by row. */

@@ -18,49 +18,6 @@ static const double second_us = 1e6;
 static const char *const column_names[COLUMNS] = {"JobID",     "Submit", "Start",  "End",       "NTasks",
 						  "AllocCPUS", "NCPUS",  "NNodes", "ElapsedRaw"};
 
-static const char *const problem_names[BATCH_PROBLEMS] = {
-	"rows with too few columns",
-	"rows with a bad number or time",
-	"jobs whose submission, start and end are out of order",
-	"jobs without processors, or with over 1,000,000",
-	"damaged files",
-};
-
-const char *batch_problem_name(enum batch_problem problem)
-{
-	return problem_names[problem];
-}
-
-/* Counts the problem and records the first of its kind. Returns 0, or -EINVAL if `strict`. */
-static int note(struct reading *reading, enum batch_problem problem, const char *text)
-{
-	struct batch_report *report = reading->report;
-
-	if (report->problems[problem]++ == 0)
-		snprintf(report->first[problem], sizeof report->first[problem], "%.100s:%ld: %.70s",
-			 file_lines_name(reading->lines), file_lines_number(reading->lines), text);
-	return reading->strict ? error_set(reading->err, EINVAL, "%s", report->first[problem]) : 0;
-}
-
-int batch_keep(struct reading *reading, const struct job *job)
-{
-	struct job *larger;
-
-	if (job->tasks == 0)
-		return note(reading, BATCH_TASKS, "expected 1 to 1,000,000 processors");
-	if (job->run_s < 0 || job->start_s < job->submit_s)
-		return note(reading, BATCH_ORDER, "expected submission, start and end in this order");
-	larger = array_grow(reading->jobs, reading->count, &reading->capacity, sizeof *larger);
-	if (!larger)
-		return error_set(reading->err, ENOMEM, "out of memory");
-	reading->jobs = larger;
-	larger[reading->count] = *job;
-	if (reading->csv_columns == 0)
-		larger[reading->count].row = reading->count;
-	reading->count++;
-	return 0;
-}
-
 static uint32_t task_count(double count)
 {
 	return count >= 1 && count <= BATCH_TASKS_MAXIMUM ? (uint32_t)count : 0;
@@ -106,12 +63,12 @@ static int read_swf(struct reading *reading, char *line)
 	     field = strtok_r(NULL, " \t", &save)) {
 		if (number_parse_double(field, &values[count++]) != 0 ||
 		    fabs(values[count - 1]) > BATCH_SECONDS_MAXIMUM)
-			return note(reading, BATCH_NUMBER, "expected numbers up to 1e11");
+			return batch_note(reading, BATCH_NUMBER, "expected numbers up to 1e11");
 	}
 	if (count < SWF_COLUMNS)
-		return note(reading, BATCH_COLUMNS, "expected 18 columns");
+		return batch_note(reading, BATCH_COLUMNS, "expected 18 columns");
 	if (values[0] < 0 || values[1] < 0)
-		return note(reading, BATCH_NUMBER, "expected a job number and a submission time");
+		return batch_note(reading, BATCH_NUMBER, "expected a job number and a submission time");
 	if (is_partial_execution(values[STATUS])) {
 		reading->report->partial++;
 		return 0;
@@ -228,7 +185,8 @@ static int keep_sacct(struct reading *reading, char *id, struct job *job)
 		*plus = '\0';
 	if (plus && reading->last_is_component && strcmp(id, reading->last_id) == 0) {
 		if (reading->jobs[reading->count - 1].tasks + job->tasks > BATCH_TASKS_MAXIMUM)
-			return note(reading, BATCH_TASKS, "expected at most 1,000,000 processors in all components");
+			return batch_note(reading, BATCH_TASKS,
+					  "expected at most 1,000,000 processors in all components");
 		reading->jobs[reading->count - 1].tasks += job->tasks;
 		return 0;
 	}
@@ -251,7 +209,7 @@ static int read_sacct(struct reading *reading, char *line)
 	reading->report->rows++;
 	for (int c = 0; c < COLUMNS; c++) {
 		if (reading->place[c] >= (int)count)
-			return note(reading, BATCH_COLUMNS, "expected the columns of the header");
+			return batch_note(reading, BATCH_COLUMNS, "expected the columns of the header");
 	}
 	dot = strchr(fields[reading->place[JOB_ID]], '.');
 	if (dot) {
@@ -259,8 +217,8 @@ static int read_sacct(struct reading *reading, char *line)
 		return 0;
 	}
 	if (!read_times(reading, fields, &job))
-		return note(reading, BATCH_NUMBER,
-			    "expected times as 2026-11-23T18:14:29, seconds since 1970, or Unknown");
+		return batch_note(reading, BATCH_NUMBER,
+				  "expected times as 2026-11-23T18:14:29, seconds since 1970, or Unknown");
 	job.tasks = tasks_of(reading, fields);
 	return keep_sacct(reading, fields[reading->place[JOB_ID]], &job);
 }
@@ -305,22 +263,6 @@ static int find_peak(struct reading *reading)
 	reading->report->peak_tasks = (uint64_t)peak;
 	free(changes);
 	return 0;
-}
-
-int batch_compare_ids(const void *left, const void *right)
-{
-	const struct job *a = left, *b = right;
-
-	if (a->id != b->id)
-		return a->id < b->id ? -1 : 1;
-	return a->row < b->row ? -1 : a->row > b->row;
-}
-
-int batch_compare_rows(const void *left, const void *right)
-{
-	const struct job *a = left, *b = right;
-
-	return a->row < b->row ? -1 : a->row > b->row;
 }
 
 /* A further attempt of a requeued job: its run time is added, as evicted tasks keep their progress. */
@@ -412,7 +354,7 @@ static int read_rows(struct reading *reading, enum batch_format format)
 		return error_set(reading->err, ENOMEM, "out of memory");
 	if (code == 0 && more < 0 && format == BATCH_CSV)
 		return error_set(reading->err, -more, "%s", reason.text);
-	return code == 0 && more < 0 ? note(reading, BATCH_DAMAGED, "damaged or cut off") : code;
+	return code == 0 && more < 0 ? batch_note(reading, BATCH_DAMAGED, "damaged or cut off") : code;
 }
 
 int batch_trace_read(struct workload *workload, enum batch_format format, struct file_lines *lines, bool strict,
