@@ -96,7 +96,8 @@ def sources():
             yield path, text.replace("\\-", "-").replace("\\e\n", "\\\n")
             break
     for command in re.findall(r"^  ([a-z-]+)", subprocess.run([nomora, "--help"], capture_output=True, text=True).stdout, re.M):
-        subs = ["up", "down", "status", "exec", "inventory"] if command == "lab" else ["merge", "show", "draw", "export"] if command == "mesh" else [None]
+        subs = {"dataflow": ["plan", "simulate", "apply", "run", "openflow"], "lab": ["up", "down", "status", "exec", "inventory"],
+                "mesh": ["merge", "show", "draw", "export", "join", "leave", "members"]}.get(command, [None])
         for sub in subs:
             words = [command] + ([sub] if sub else [])
             yield " ".join(words) + " --help", subprocess.run([nomora, *words, "--help"], capture_output=True, text=True).stdout
@@ -104,7 +105,7 @@ def sources():
 lines = 0
 for name, text in sources():
     for line in text.replace("\\\n", " ").split("\n"):
-        for found in re.finditer(r"\bnomora (lab [a-z]+|mesh [a-z]+|[a-z][a-z-]*)((?: [^|;&'`]*)?)", line):
+        for found in re.finditer(r"\bnomora (dataflow [a-z]+|lab [a-z]+|mesh [a-z]+|[a-z][a-z-]*)((?: [^|;&'`]*)?)", line):
             command, rest = tuple(found[1].split()), found[2].split(" -- ")[0]
             named = re.findall(r"(?<= )(--[a-z][a-z-]*|-\w)\b", rest)
             if not named:
