@@ -47,9 +47,8 @@ static const char teach[] =
 	"  $ nomora predict --check app.plan --measured check.csv run/*.trace -- --share-machine\n"
 	"\n"
 	"Latency, overhead and gap are those of the recorded run: half of the round trip of a short message between\n"
-	"two hosts, the CPU's time for a message, and 1/bandwidth. nomora trace --calibrate measures them for "
-	"--model.\n"
-	"A capture needs none of them.\n"
+	"two hosts, the CPU's time for a message, and 1/bandwidth. Measure them for --model, with\n"
+	"nomora trace --calibrate. A capture needs none of them.\n"
 	"Options after -- are for the sweep of --check.\n"
 	"Exit status: 0 done, 1 bad file, 2 usage, 3 runs of the sweep were disturbed.\n";
 
@@ -82,7 +81,7 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct predict_options, measured, "measured", 0, "SWEEP.csv",
 		      "compare with this sweep of the same program"),
 	OPTION_STRING(struct predict_options, plan, "check", 0, "PLAN",
-		      "first run this plan of nomora sweep at three delays, into the file of --measured"),
+		      "first run this plan of a sweep at three delays, into the file of --measured"),
 	OPTION_FLAG(struct predict_options, json, "json", 0, "print the answer as JSON, nomora.predict/1"),
 	OPTION_END,
 };
