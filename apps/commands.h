@@ -37,6 +37,7 @@
 		"predict an application's curve from one recorded run, without an injector")                           \
 	COMMAND("report", command_report, "put the files of a run together into one page of HTML")                     \
 	GROUP("Live")                                                                                                  \
+	COMMAND("setup", command_setup, "configure and start this host's part of a live mesh")                         \
 	PROGRAM("schedd", "nomora-schedd", "place and move jobs by curve and live mesh, continuously")                 \
 	COMMAND("submit", command_submit, "submit jobs to a running schedd")                                           \
 	COMMAND("jobs", command_jobs, "show the jobs of a running schedd, or cancel one")                              \

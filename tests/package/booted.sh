@@ -50,17 +50,16 @@ printf 'h1 10.9.0.1\nh2 10.9.0.2\n' >/etc/nomora/peers.txt # for the plan
 cat >/etc/nomora/cluster.json <<'EOF'
 {"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "r1", "slots": 2}, {"name": "h2", "rack": "r1", "slots": 2}]}
 EOF
-echo 'OPTIONS="--address 10.9.0.1/24 --peers /var/lib/nomora-mesh/peers.txt"' >/etc/nomora/mesh-h1.env
 echo 'OPTIONS="--address 10.9.0.2/24"' >/etc/nomora/reflect-h2.env
 printf 'PORT_A=a2\nPORT_B=b2\nOPTIONS="--delay-us 20"\n' >/etc/nomora/inject-line.env
 echo 'OPTIONS="--cluster /etc/nomora/cluster.json --latency /run/nomora-mesh/live --admin-group adm --no-executor"' >/etc/nomora/schedd.env
-echo 'OPTIONS="--server nats://127.0.0.1:4222"' >/etc/nomora/mesh-publish.env
-echo 'OPTIONS="--server nats://127.0.0.1:4222 --address 10.9.0.1 --name h1"' >/etc/nomora/mesh-join.env
-echo 'OPTIONS="--server nats://127.0.0.1:4222"' >/etc/nomora/mesh-members.env
 printf 'PEERS=/etc/nomora/peers.txt\nOPTIONS="--cluster /etc/nomora/cluster.json --output /var/lib/nomora/lists"\n' >/etc/nomora/mesh-plan.env
 systemctl start nats-server
-units="nomora-schedd nomora-mesh-agent@h1 nomora-reflect@h2 nomora-inject@line nomora-mesh-serve nomora-mesh-publish nomora-mesh-join nomora-mesh-members"
-check "all units are enabled and started" systemctl enable --now $units
+units="nomora-schedd nomora-reflect@h2 nomora-inject@line"
+check "units are enabled and started" systemctl enable --now $units
+check "setup of a page" nomora setup page --server nats://127.0.0.1:4222
+check "setup of a host" nomora setup host --server nats://127.0.0.1:4222 --interface h1 --address 10.9.0.1/24 --name h1
+units+=" nomora-mesh-members nomora-mesh-collect nomora-mesh-serve nomora-mesh-join nomora-mesh-agent@h1 nomora-mesh-publish"
 for unit in $units; do check "$unit runs" runs "$unit"; done
 check "a second host joins" systemd-run --quiet --unit second nomora mesh join /run/second.txt --server nats://127.0.0.1:4222 --address 10.9.0.2 --name h2
 check "the mesh has a measured pair" within 30 sh -c 'curl -fsS http://127.0.0.1:8862/metrics | grep -q h2'
@@ -94,6 +93,9 @@ check "the mesh is measured again, though its file has the format of another ver
 check "the job is still there" within 20 sh -c 'nomora jobs | grep -q web'
 check "the second host leaves" sh -c 'systemctl stop second && nomora mesh leave --server nats://127.0.0.1:4222 --address 10.9.0.2 --name h2'
 check "and is no peer then" within 30 sh -c '! grep -q h2 /var/lib/nomora-mesh/peers.txt'
+check "the host's setup is removed" nomora setup host --server nats://127.0.0.1:4222 --interface h1 --address 10.9.0.1/24 --name h1 --remove
+check "its units have stopped" sh -c '! pgrep -f "nomora-(live|probe) (join|publish|mesh|agent)"'
+check "and are not enabled" sh -c '! systemctl is-enabled nomora-mesh-join nomora-mesh-agent@h1 nomora-mesh-publish | grep -q "^enabled"'
 check "removal stops all" sh -c 'dpkg --remove nomora && ! pgrep -a nomora'
 check "options are kept" test -s /etc/nomora/schedd.env
 check "purge" dpkg --purge nomora
