@@ -67,6 +67,7 @@ COMMANDS = {
     "inject-check": ["inject-check", DATA + "/fuzz/pcapng/cut.pcapng", "--json"],
     "report": ["report", "--curve", CURVES + "/memcached.json", "--latency", "mesh.csv", "--cluster", "cluster.json",
                "--steps", "steps.tsv", "-o", "report.html"],
+    "setup": ["setup", "host", "--server", "nats://bus:4222", "--interface", "lo", "--address", "10.0.0.1/24", "--folder", "etc", "--files-only"],
     "load": ["load", "127.0.0.1:1", "--duration", "0.1"],
     "jobs": ["jobs", "--socket", "none.sock"],
 }
