@@ -7,6 +7,7 @@
 etc=$scratch/nomora
 setup() { "$nomora" setup "$@" --folder "$etc" --files-only; }
 options_of() { sed -n 's/^OPTIONS="\(.*\)"$/\1/p' "$etc/$1"; }
+files() { (cd "$etc" && echo *); }
 is() { [ "$2" = "$3" ] && pass "$1" || fail "$1" "expected: $2" "found: $3"; }
 
 check "a page" setup page --server nats://bus:4222
@@ -23,7 +24,7 @@ is "and nothing is changed" "$before" "$(cat "$etc"/*)"
 check "unless asked" setup host --server nats://other:4222 --interface eth1 --name h1 --address 10.0.0.1/24 --gateway 10.0.0.254 --replace
 is "which replaces all" "--server nats://other:4222" "$(options_of mesh-publish.env)"
 check "removal" setup host --server nats://other:4222 --interface eth1 --name h1 --address 10.0.0.1/24 --remove
-is "leaves the files of the page" "mesh-collect.env mesh-members.env mesh-serve.env" "$(ls "$etc" | xargs)"
+is "leaves the files of the page" "mesh-collect.env mesh-members.env mesh-serve.env" "$(files)"
 
 refuses "no role" 2 "expected host or page" setup --server nats://bus:4222
 refuses "a wrong role" 2 "found 'hosts'" setup hosts --server nats://bus:4222
@@ -36,7 +37,7 @@ refuses "an address without a prefix" 2 "such as 10.77.1.102/24" setup host --se
 for bad in 'a b' 'a"b' 'a$b' 'a\b' "a'b" ''; do
 	refuses "a rack that systemd would change: <$bad>" 2 "--rack" setup host --server nats://bus:4222 --interface eth1 --address 10.0.0.1/24 --rack "$bad"
 done
-is "and nothing is written" "mesh-collect.env mesh-members.env mesh-serve.env" "$(ls "$etc" | xargs)"
+is "and nothing is written" "mesh-collect.env mesh-members.env mesh-serve.env" "$(files)"
 
 space=nomora-test-$$
 if [ "$(id -u)" -eq 0 ] && ip netns add "$space" 2>/dev/null; then
