@@ -229,7 +229,8 @@ static int run_systemctl(const struct setup_plan *plan, const char *verb, const 
 	if (code == 0 && result.timed_out)
 		code = error_set(err, ETIMEDOUT, "systemctl %s: not finished after 120 s", verb);
 	else if (code == 0 && result.exit_code != 0)
-		code = error_set(err, EIO, "systemctl %s: %.300s", verb, result.output);
+		code = error_set(err, EIO, "systemctl %s: %.*s", verb, (int)strcspn(result.output, "\n"),
+				 result.output);
 	process_result_free(&result);
 	return code;
 }

@@ -11,6 +11,7 @@
 #include <base/file.h>
 #include <base/hash.h>
 #include <base/log.h>
+#include <base/number.h>
 #include <probe/nats/membership.h>
 
 enum {
@@ -119,8 +120,8 @@ static int take(struct keeper *keeper, const natsMsg *raw, struct error *err)
 	}
 	if (changed) {
 		code = store(keeper, err);
-		log_info("%s %s: %zu members", join.host.name, join.leaves ? "has left" : "is a member",
-			 keeper->members.count);
+		log_info("%s %s: %zu member%s", join.host.name, join.leaves ? "has left" : "is a member",
+			 keeper->members.count, number_s(keeper->members.count));
 		send_status(keeper, &join);
 	}
 	if (!code && !join.leaves)
