@@ -56,6 +56,8 @@ if [ "$(id -u)" -eq 0 ] && ip netns add "$space" 2>/dev/null; then
 	check "an interface with both kinds of address" inside --interface eth1
 	is "uses IPv4, with the default route" "--address 10.1.2.3/20 --peers /var/lib/nomora-mesh/peers.txt --gateway 10.1.2.1" "$(options_of mesh-eth1.env)"
 	is "and its address in the membership" "--server nats://bus:4222 --address 10.1.2.3 --name h1" "$(options_of mesh-join.env)"
+	check "an IPv6 address on it" inside --interface eth1 --address fd00::1/64
+	is "has no IPv4 router" "--address fd00::1/64 --peers /var/lib/nomora-mesh/peers.txt" "$(options_of mesh-eth1.env)"
 else
 	skip "addresses of an interface" "no network namespaces here"
 fi
