@@ -70,23 +70,23 @@ static int look_at_job(struct agent *agent, const struct slurm_job *job, const s
 	struct sched_job sched;
 	char id[SLURM_NAME_BYTES], **hosts = NULL;
 	enum slurm_step step;
-	bool missed;
 	int code = 0;
 
 	agent_job_id(job, mark, id);
 	sched = link_counts(&agent->schedd, id);
 	if (job->state == SLURM_BUSY || needs_nothing(agent, job, mark, &sched, id))
 		return 0;
-	missed = missed_its_run(agent, job, mark, &sched);
-	if (missed || needs_hosts(agent, job, mark, &sched))
+	if (missed_its_run(agent, job, mark, &sched) || needs_hosts(agent, job, mark, &sched))
 		code = link_read_job(&agent->schedd, id, &sched, err);
 	if (code == 0 && job->state == SLURM_RUNNING) {
 		hosts = slurm_job_hosts(job, mark);
 		code = hosts && hosts[0] ? 0 : error_set(err, EAGAIN, "job %s has no nodes yet", job->name);
 	}
 	if (code == 0) {
-		step = slurm_choose_step(job, mark, &sched, hosts, agent->options.patience_s);
-		if (missed && step == SLURM_STEP_NONE)
+		step = slurm_choose_step(job, mark, &sched, hosts,
+					 difftime(time(NULL), job->eligible) > agent->options.patience_s);
+		/* Compared again, because schedd may have withdrawn the decision before the job was read. */
+		if (step == SLURM_STEP_NONE && missed_its_run(agent, job, mark, &sched))
 			step = SLURM_STEP_PLACE;
 		if ((step == SLURM_STEP_PLACE || step == SLURM_STEP_PASS) && !slurm_may_start(job, time(NULL)))
 			step = SLURM_STEP_NONE; /* the next turn tries again */

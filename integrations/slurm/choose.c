@@ -86,12 +86,12 @@ static bool is_decided(const struct slurm_job *job, const struct sched_job *sche
 
 /* Chooses the step for a job that waits to start on the nodes of a decision, or that was requeued. */
 static enum slurm_step step_of_waiting(const struct slurm_job *job, const struct slurm_mark *mark,
-				       const struct sched_job *sched, double patience_s)
+				       const struct sched_job *sched, bool late)
 {
 	bool undecided = !sched->known || sched->running > 0 || sched->tasks != job->tasks;
 
 	/* held: by a user, or by Slurm, which cannot start the job on these nodes */
-	if (job->held || job->eligible_s > patience_s || (!undecided && sched->failed > 0))
+	if (job->held || late || (!undecided && sched->failed > 0))
 		return SLURM_STEP_PASS;
 	if (undecided)
 		return job->restarts > 0 ? SLURM_STEP_SUBMIT : SLURM_STEP_PASS;
@@ -114,7 +114,7 @@ static enum slurm_step step_of_running(const struct slurm_job *job, const struct
 }
 
 enum slurm_step slurm_choose_step(const struct slurm_job *job, const struct slurm_mark *mark,
-				  const struct sched_job *sched, char *const *hosts, double patience_s)
+				  const struct sched_job *sched, char *const *hosts, bool late)
 {
 	if (job->state == SLURM_RUNNING)
 		return step_of_running(job, mark, sched, hosts);
@@ -125,7 +125,7 @@ enum slurm_step slurm_choose_step(const struct slurm_job *job, const struct slur
 	case SLURM_MARK_PLACED:
 		if (slurm_is_adopted(job, mark)) /* Slurm decides again */
 			return sched->known ? SLURM_STEP_FORGET : SLURM_STEP_NONE;
-		return step_of_waiting(job, mark, sched, patience_s);
+		return step_of_waiting(job, mark, sched, late);
 	default:
 		return sched->known ? SLURM_STEP_FORGET : SLURM_STEP_NONE;
 	}

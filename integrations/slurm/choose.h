@@ -34,12 +34,12 @@ enum slurm_step {
 };
 
 /*
- * Chooses the next step. A job that Slurm has not started within patience_s on the nodes of schedd's decision, or that
- * has no decision by then, is left to Slurm. `hosts`: machines of the tasks of a running job (slurm_job_hosts()); not
- * used for other jobs.
+ * Chooses the next step. A job that is late, because Slurm has not started it in time on the nodes of schedd's decision
+ * or because it has no decision yet, is left to Slurm. `hosts`: machines of the tasks of a running job
+ * (slurm_job_hosts()); not used for other jobs.
  */
 enum slurm_step slurm_choose_step(const struct slurm_job *job, const struct slurm_mark *mark,
-				  const struct sched_job *sched, char *const *hosts, double patience_s);
+				  const struct sched_job *sched, char *const *hosts, bool late);
 
 /*
  * True if Slurm, not schedd, decided where the job first ran: such a job has the number of Slurm's job as its id. It

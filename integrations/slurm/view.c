@@ -131,9 +131,9 @@ static bool is_plain(const job_info_t *from)
 }
 
 /* A requeued job becomes eligible later than it is submitted again. */
-static double eligible_s_of(const job_info_t *from)
+static time_t eligible_of(const job_info_t *from)
 {
-	return difftime(time(NULL), from->eligible_time > from->submit_time ? from->eligible_time : from->submit_time);
+	return from->eligible_time > from->submit_time ? from->eligible_time : from->submit_time;
 }
 
 /*
@@ -154,7 +154,7 @@ static int take_job(struct slurm_job *job, const job_info_t *from, uint32_t elem
 		.comment = copy_text(from->comment),
 		.mark = copy_text(from->admin_comment),
 		.restarts = from->restart_cnt,
-		.eligible_s = eligible_s_of(from),
+		.eligible = eligible_of(from),
 		.start = from->start_time,
 		.submitted = from->submit_time};
 	if (element == NO_VAL)

@@ -36,7 +36,7 @@ struct slurm_job {
 	char *comment, *mark;      /* NULL: none */
 	struct slurm_share *share; /* nodes of a running or busy job, in Slurm's order */
 	uint32_t share_count, restarts;
-	double eligible_s;       /* time for which Slurm could have started the job; negative: it may not start yet */
+	time_t eligible;         /* since then, Slurm could have started the job; may be in the future */
 	time_t start, submitted; /* start of the present or last run; time of the submission or of the last requeue */
 };
 

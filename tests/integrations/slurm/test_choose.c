@@ -21,7 +21,7 @@ struct row {
 	bool elsewhere; /* schedd decided for other machines */
 	enum slurm_step step;
 	bool by_slurm, adopted;
-	double eligible_s;
+	bool late;
 	uint32_t restarts;
 };
 
@@ -33,9 +33,8 @@ static const struct row rows[] = {
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 0, 0, 1, false, SLURM_STEP_PASS},
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, false, 0, 0, 0, false, SLURM_STEP_PASS},
 	/* not within the patience of 5 s */
-	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_NONE, .eligible_s = 5},
-	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_PASS, .eligible_s = 5.1},
-	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 0, 0, 0, false, SLURM_STEP_PASS, .eligible_s = 5.1},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_PASS, .late = true},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 0, 0, 0, false, SLURM_STEP_PASS, .late = true},
 	/* held by a user; held by Slurm, because it cannot start on the nodes of the decision */
 	{SLURM_PENDING, true, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_PASS},
 	{SLURM_PENDING, true, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_PASS, .by_slurm = true},
@@ -81,7 +80,6 @@ Test(slurm_choose, the_step_follows_from_both_states)
 					.state = row->state,
 					.held = row->held,
 					.held_by_slurm = row->by_slurm,
-					.eligible_s = row->eligible_s,
 					.restarts = row->restarts,
 					.name = "7",
 					.simple = true};
@@ -94,7 +92,7 @@ Test(slurm_choose, the_step_follows_from_both_states)
 					  .hosts = row->elsewhere ? there : here};
 
 		snprintf(mark.id, sizeof mark.id, "%s", row->adopted ? "slurm-7" : "slurm-6a-1");
-		cr_assert_eq(slurm_choose_step(&job, &mark, &sched, here, 5), row->step, "row %zu", r);
+		cr_assert_eq(slurm_choose_step(&job, &mark, &sched, here, row->late), row->step, "row %zu", r);
 	}
 }
 

@@ -59,6 +59,15 @@ struct ns ns_now_monotonic(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+time_t time(time_t *out)
+{
+	time_t now = (time_t)(read_clock(CLOCK_REALTIME).v / NS_PER_S);
+
+	if (out)
+		*out = now;
+	return now;
+}
+
 struct ns ns_now_cpu(void)
 {
 	return read_clock(CLOCK_THREAD_CPUTIME_ID);
@@ -534,6 +543,39 @@ Test(slurm_turns, a_job_that_does_not_start_is_left_to_slurm)
 	run_turns(1);
 	TOLD("order 7 nodes '' 1-3 cpus 3 mark nomora:pass Slurm did not start it in time on the nodes of schedd's "
 	     "decision\n");
+}
+
+/* On a cluster where nothing happens, Slurm does not send its jobs again. */
+static void pass_time(int at)
+{
+	jobs_errno = at > 0 ? SLURM_NO_CHANGE_IN_DATA : 0;
+	passed_s += at > 0 ? 6 : 0;
+}
+
+Test(slurm_turns, a_job_is_late_although_slurm_reports_no_change)
+{
+	make_job(JOB_PENDING, placed, 100);
+	options.patience_s = 10;
+	schedd_has("slurm-x", 0, 3, 0, 0);
+	before_turn = pass_time;
+	run_turns(2);
+	TOLD("");
+	passed_s = 0;
+	run_turns(3);
+	TOLD("order 7 nodes '' 1-3 cpus 3 mark nomora:pass Slurm did not start it in time on the nodes of schedd's "
+	     "decision\nDELETE /v1/jobs/slurm-x \n");
+}
+
+/* The list said that all is decided, then schedd withdrew a decision. */
+Test(slurm_turns, a_withdrawn_decision_is_not_passed)
+{
+	make_requeued(placed);
+	schedd_has("slurm-x", 0, 3, 0, 0);
+	schedd_answers(
+		"GET /v1/jobs/slurm-x",
+		"{\"waiting\": 1, \"decided\": 2, \"tasks\": [{\"machine\": \"n1\"}, {}, {\"machine\": \"n3\"}]}", 0);
+	run_turns(1);
+	TOLD("");
 }
 
 /* A user's hold stays. Slurm's own, because the job cannot run on the nodes of the decision, does not. */
