@@ -57,10 +57,21 @@ static double best_of(const struct mesh_pair *pair)
 	return best;
 }
 
+/*
+ * Returns the number of probes that were lost on the way there. If a peer answers on other paths and never on this one,
+ * these are all: answers return over any path.
+ */
+static uint64_t lost_there(const struct mesh_pair *pair, const struct mesh_path *path)
+{
+	if (path->counters.fresh == 0 && pair->counters.fresh > 0)
+		return path->counters.lost;
+	return path->lost_forward_known ? path->lost_forward : 0;
+}
+
 static struct judged judge(const struct mesh_pair *pair, const struct mesh_path *path, double best_us)
 {
 	struct judged judged = {.peer = pair->peer.address, .route = path->route};
-	uint64_t lost = path->lost_forward_known ? path->lost_forward : 0;
+	uint64_t lost = lost_there(pair, path);
 
 	judged.us = path->rtt.samples >= SAMPLES_LEAST ? path->rtt.p50_us - best_us : 0;
 	judged.loss = path->counters.sent ? (double)lost / (double)path->counters.sent : 0;

@@ -18,7 +18,7 @@ static const double same_link_share = 0.9;
 
 struct naming {
 	ip_address ends[2]; /* the smaller address first */
-	uint32_t source;
+	uint32_t source, destination;
 	double us, loss;
 	bool explained;
 };
@@ -55,6 +55,7 @@ static int collect(const struct search *search, struct namings *namings)
 		items[namings->count++] = (struct naming){
 			.ends = {ordered ? entry.hop : entry.next_hop, ordered ? entry.next_hop : entry.hop},
 			.source = entry.source,
+			.destination = entry.destination,
 			.us = (double)entry.hop_us,
 			.loss = (double)entry.hop_loss,
 		};
@@ -153,28 +154,30 @@ static int compare_doubles(const void *a, const void *b)
  * Sets the pattern's figures: the median excess of the pairs that name the router, or the mean loss. Then these pairs
  * are explained.
  */
-static int measure(const struct group *group, struct pattern *pattern)
+static int measure(struct search *search, const struct group *group, struct pattern *pattern)
 {
 	double *us = calloc(group->pairs + 1, sizeof *us), lost = 0;
 	size_t slow = 0;
+	int code = us ? 0 : -ENOMEM;
 
-	if (!us)
-		return -ENOMEM;
-	for (size_t i = 0; i < group->count; i++) {
+	for (size_t i = 0; i < group->count && code == 0; i++) {
 		struct naming *naming = group->ends[i].naming;
 
 		if (naming->explained)
 			continue;
 		naming->explained = true;
+		code = hash_table_insert(&search->named, search_key(naming->source, naming->destination),
+					 (uint32_t)naming->us);
 		lost += naming->loss;
 		if (naming->us > 0)
 			us[slow++] = naming->us;
 	}
-	qsort(us, slow, sizeof *us, compare_doubles);
-	pattern->us = 2 * slow >= group->pairs ? us[slow / 2] : 0;
+	if (slow)
+		qsort(us, slow, sizeof *us, compare_doubles);
+	pattern->us = slow && 2 * slow >= group->pairs ? us[slow / 2] : 0;
 	pattern->share = lost / (double)group->pairs;
 	free(us);
-	return 0;
+	return code;
 }
 
 /* Reports the router, or its only bad link, that most pairs name. Returns their number, or -ENOMEM. */
@@ -195,7 +198,7 @@ static int64_t report_worst(struct search *search, struct namings *namings)
 		pattern.hop = router < other ? router : other;
 		pattern.next_hop = router < other ? other : router;
 	}
-	code = measure(&group, &pattern);
+	code = measure(search, &group, &pattern);
 	code = code ? code : search_report(search, pattern);
 	return code ? code : (int64_t)group.pairs;
 }

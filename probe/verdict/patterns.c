@@ -22,26 +22,26 @@ static int relation(const struct search *search, const struct latency_entry *ent
 	return strcmp(latency_live_pod_name(search->live, from), latency_live_pod_name(search->live, to)) == 0 ? 1 : 2;
 }
 
-/* What a reported router or link adds to the pair's worst path. */
-static double explained_us(const struct search *search, const struct latency_entry *entry)
+/*
+ * Looks for a reported router or link that explains what is wrong with a pair: the pair's own prober names it, or that
+ * of the opposite pair, whose probes go where this pair's answers go. Returns true if there is one. *us: what it adds;
+ * 0: it loses probes.
+ */
+static bool is_explained(const struct search *search, const struct latency_entry *entry, double *us)
 {
-	for (size_t i = 0; entry->hop && i < search->found->count; i++) {
-		const struct pattern *pattern = &search->found->items[i];
-		bool hop = entry->hop == pattern->hop || entry->next_hop == pattern->hop;
-		bool next = entry->hop == pattern->next_hop || entry->next_hop == pattern->next_hop;
+	uint32_t at = hash_table_first(&search->named, search_key(entry->source, entry->destination));
 
-		if ((pattern->kind == PATTERN_ROUTER && hop) || (pattern->kind == PATTERN_LINK && hop && next))
-			return (double)entry->hop_us;
-	}
-	return 0;
+	if (at == HASH_TABLE_NONE)
+		at = hash_table_first(&search->named, search_key(entry->destination, entry->source));
+	*us = at == HASH_TABLE_NONE ? 0 : hash_table_value(&search->named, at);
+	return at != HASH_TABLE_NONE;
 }
 
 /*
  * The value by which a pair is judged: a p99 only if there are samples for it, and the host at the other end did not
- * hold them; less what a bad link on its worst path adds, if this link or a router of it was reported. Without
- * undisturbed samples, 0.
+ * hold them; less what a reported router or link adds. Without undisturbed samples, 0.
  */
-static double judged_value(const struct search *search, const struct latency_entry *entry)
+static double judged_value(const struct search *search, const struct latency_entry *entry, double explained_us)
 {
 	double undisturbed = (double)entry->samples * (1 - (double)entry->disturbed);
 	bool coarse =
@@ -49,16 +49,17 @@ static double judged_value(const struct search *search, const struct latency_ent
 
 	if (undisturbed < 0.5)
 		return 0;
-	return latency_entry_value(entry, coarse ? LATENCY_STATISTIC_P50 : search->statistic) -
-	       explained_us(search, entry);
+	return latency_entry_value(entry, coarse ? LATENCY_STATISTIC_P50 : search->statistic) - explained_us;
 }
 
 static bool is_bad(const struct search *search, const struct latency_entry *entry)
 {
 	bool stalls = search->stalls[entry->source] || search->stalls[entry->destination];
+	double us;
+	bool lossy_hop = is_explained(search, entry, &us) && us == 0;
 
-	return (entry->loss > bad_loss && !stalls) ||
-	       judged_value(search, entry) > search->limits[relation(search, entry)];
+	return (entry->loss > bad_loss && !stalls && !lossy_hop) ||
+	       judged_value(search, entry, us) > search->limits[relation(search, entry)];
 }
 
 static void find_limits(struct search *search)
@@ -200,6 +201,43 @@ static uint32_t bad_hosts_of(const struct search *search, uint32_t rack)
 	return count;
 }
 
+static bool is_suspect(const struct search *search, uint32_t host)
+{
+	uint32_t rack = search->rack_of[host];
+	struct tally tally = tally_of(search, host, PATTERN_ENDS);
+
+	return share(&tally) >= bad_share || (rack < search->racks && share(&search->outside[rack]) >= bad_share);
+}
+
+static bool is_background(const struct search *search, uint32_t source, uint32_t destination)
+{
+	return search->rack_of[source] != search->rack_of[destination] && !is_suspect(search, source) &&
+	       !is_suspect(search, destination);
+}
+
+/*
+ * True if pairs of hosts and racks that are not suspect are often bad, or if all racks but one are suspect. What is bad
+ * is then in the network between the racks, and chance decides which racks and hosts look worse than others.
+ */
+static bool is_everywhere(const struct search *search)
+{
+	struct latency_entry entry;
+	enum latency_state state;
+	struct tally rest = {0};
+	size_t suspects = 0;
+
+	if (search->racks < 3 || search->bad_count == 0)
+		return false;
+	for (uint32_t rack = 0; rack < search->racks; rack++)
+		suspects += share(&search->outside[rack]) >= bad_share;
+	for (size_t i = 0; i < latency_matrix_count(search->live); i++)
+		rest.pairs += search_load(search, i, &entry, &state) &&
+			      is_background(search, entry.source, entry.destination);
+	for (size_t i = 0; i < search->bad_count; i++)
+		rest.bad += is_background(search, search->bad[i].source, search->bad[i].destination);
+	return share(&rest) >= good_share || suspects + 1 >= search->racks;
+}
+
 static int judge_racks(struct search *search)
 {
 	int code = 0;
@@ -219,7 +257,7 @@ static int judge_racks(struct search *search)
 		};
 
 		/* With two racks, the pairs do not show whose link is bad: this is reported as a path. */
-		if (search->rack_hosts[rack] < 2 || search->racks < 3 || !(whole || uplink))
+		if (search->rack_hosts[rack] < 2 || search->racks < 3 || !(whole || (uplink && !search->everywhere)))
 			continue;
 		/*
 		 * If only one host of the rack is bad, the pairs that are not stale may all be this host's: the rack is
@@ -238,7 +276,8 @@ static bool is_bad_host(const struct search *search, uint32_t host, int end)
 {
 	struct tally tally = tally_of(search, host, end), other;
 
-	if (tally.pairs < PAIRS_LEAST || share(&tally) < bad_share)
+	if (tally.pairs < PAIRS_LEAST || share(&tally) < bad_share ||
+	    (search->everywhere && tally.unreachable < bad_share * tally.pairs))
 		return false;
 	if (end == PATTERN_ENDS)
 		return true;
@@ -325,7 +364,7 @@ static int judge_paths(struct search *search)
 			next++;
 		pattern.bad = (uint32_t)(next - i);
 		pattern.pairs = search->between ? search->between[pattern.from * search->racks + pattern.to] : 0;
-		if (pattern.bad < 2 || pattern.bad < bad_share * pattern.pairs)
+		if (search->everywhere || pattern.bad < 2 || pattern.bad < bad_share * pattern.pairs)
 			continue;
 		explain(search, on_path, &pattern);
 		code = search_report(search, pattern);
@@ -381,6 +420,7 @@ static void release(struct search *search)
 	free(search->outside);
 	free(search->between);
 	free(search->bad);
+	hash_table_free(&search->named);
 }
 
 int patterns_find(const struct latency_matrix *live, enum latency_statistic statistic, struct ns now, struct ns max_age,
@@ -397,6 +437,7 @@ int patterns_find(const struct latency_matrix *live, enum latency_statistic stat
 		find_limits(&search);
 		code = count_pairs(&search);
 	}
+	search.everywhere = !code && is_everywhere(&search);
 	if (!code)
 		code = judge_racks(&search);
 	if (!code)

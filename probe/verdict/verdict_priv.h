@@ -4,6 +4,7 @@
 
 #include <probe/verdict/patterns.h>
 
+#include <base/hash_table.h>
 #include <base/histogram.h>
 
 enum { RELATIONS = 3, PAIRS_LEAST = 3, PATTERNS_MOST = 50 };
@@ -23,6 +24,8 @@ struct search {
 	struct ns now, max_age;
 	struct histogram *kinds[RELATIONS];
 	double limits[RELATIONS];
+	/* The pairs that name a reported router or link, by search_key(): what it adds, in us; 0: it loses probes. */
+	struct hash_table named;
 	size_t hosts, racks;
 	uint32_t *rack_of, *rack_hosts;
 	bool *active;
@@ -32,6 +35,7 @@ struct search {
 	uint32_t *between; /* number of pairs from rack to rack; NULL = there are too many racks */
 	struct bad_pair *bad;
 	size_t bad_count, bad_capacity;
+	bool everywhere; /* bad pairs are not limited to some racks and hosts */
 	struct patterns *found;
 };
 
@@ -43,8 +47,13 @@ bool search_load(const struct search *search, size_t at, struct latency_entry *e
 /* Adds a pattern to the findings. Returns 0 or -ENOMEM. */
 int search_report(struct search *search, struct pattern pattern);
 
+static inline uint64_t search_key(uint32_t source, uint32_t destination)
+{
+	return (uint64_t)source << 32 | destination;
+}
+
 /* Report the culprits that the probers measured. Return 0 or -ENOMEM. */
 int search_stalls(struct search *search); /* also sets search->stalls[] */
-int search_hops(struct search *search);
+int search_hops(struct search *search);   /* also sets search->named */
 
 #endif

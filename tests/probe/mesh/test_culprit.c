@@ -23,15 +23,19 @@ static struct mesh_pair window_of(int peer)
 				 .path_count = SPINES,
 				 .paths = paths};
 
+	pair.counters.fresh = 200;
 	for (int i = 0; i < SPINES; i++) {
 		bool there = i == bad_spine && (bad_rack < 0 || rack == bad_rack);
 		bool back = (int)rng_below(&rng, SPINES) == bad_spine && (bad_rack < 0 || rack == bad_rack);
 
 		paths[i] = (struct mesh_path){
-			.counters = {.sent = 200},
-			.lost_forward_known = true,
-			.lost_forward = there ? (uint64_t)(200 * loss) : 0,
-			.rtt = {.samples = 200, .p50_us = 30 + noise_us * rng_uniform(&rng) + slow_us * (there + back)},
+			.counters = {.sent = 200,
+				     .lost = there ? (uint64_t)(200 * loss) : 0,
+				     .fresh = there ? (uint64_t)(200 * (1 - loss)) : 200},
+			.lost_forward_known = !there || loss < 1, /* an answer says it */
+			.lost_forward = there && loss < 1 ? (uint64_t)(200 * loss) : 0,
+			.rtt = {.samples = there && loss == 1 ? 0 : 200,
+				.p50_us = 30 + noise_us * rng_uniform(&rng) + slow_us * (there + back)},
 			.route = {.hop_count = 3, .hops = {leaf, spine + (ip_address)i, leaf + (ip_address)rack}},
 		};
 	}
@@ -105,6 +109,16 @@ Test(culprit, a_lossy_spine)
 	cr_assert_eq(measure(3, &entry), PEERS);
 	cr_assert(entry.hop == leaf && entry.next_hop == spine + 3);
 	cr_assert(entry.hop_us == 0 && entry.hop_loss == 0.05F);
+}
+
+Test(culprit, a_dead_spine)
+{
+	struct latency_entry entry = {0};
+
+	bad_spine = 1;
+	loss = 1;
+	cr_assert_eq(measure(3, &entry), PEERS);
+	cr_assert(entry.hop == leaf && entry.next_hop == spine + 1 && entry.hop_loss == 1);
 }
 
 Test(culprit, peers_that_left_accuse_nobody)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <base/hash.h>
 #include <model/latency_live.h>
 #include <probe/verdict/patterns.h>
 
@@ -317,6 +318,63 @@ Test(patterns, a_lossy_router)
 {
 	change = lossy_spine3;
 	expect(none, "Router 10.78.0.3 loses 5.0 % of the probes of 480 pairs that cross it");
+}
+
+/* All pairs that cross it lose probes, also on the way back, where only the opposite pair's prober knows the hops. */
+static void lossy_way(struct latency_entry *entry)
+{
+	if (entry->source / PER_RACK != 0 && entry->destination / PER_RACK != 0)
+		return;
+	entry->loss = entry->source / PER_RACK == entry->destination / PER_RACK ? 0 : 0.05F;
+	if (entry->source / PER_RACK == 0 && entry->loss > 0) {
+		entry->hop = leaf1;
+		entry->next_hop = spine3;
+		entry->hop_loss = 0.2F;
+	}
+}
+
+Test(patterns, a_link_that_is_lossy_in_one_direction)
+{
+	change = lossy_way;
+	expect(none, "The link between routers 10.78.0.3 and 10.78.0.5 loses 20.0 % of the probes of 80 pairs");
+}
+
+/* A spine loses probes, and no prober has named it yet: about half of the pairs between racks are over the limit. */
+static bool half_of_all(uint32_t from, uint32_t to)
+{
+	return from / PER_RACK != to / PER_RACK && hash_mix((uint64_t)from * HOSTS + to) % 100 < 55;
+}
+
+Test(patterns, a_bad_network_between_racks_accuses_no_rack)
+{
+	find(half_of_all);
+	cr_assert_eq(found.count, 0, "%zu patterns", found.count);
+	cr_assert_gt(found.unexplained, 200);
+}
+
+static bool all_between_racks(uint32_t from, uint32_t to)
+{
+	return from / PER_RACK != to / PER_RACK;
+}
+
+Test(patterns, if_all_racks_are_bad_none_is_accused)
+{
+	find(all_between_racks);
+	cr_assert_eq(found.count, 0, "%zu patterns", found.count);
+}
+
+/* Two of six uplinks. */
+static bool two_uplinks(uint32_t from, uint32_t to)
+{
+	return from / PER_RACK != to / PER_RACK && (from / PER_RACK < 2 || to / PER_RACK < 2);
+}
+
+Test(patterns, two_bad_uplinks)
+{
+	find(two_uplinks);
+	cr_assert_eq(found.count, 2, "%zu patterns", found.count);
+	cr_assert_eq(found.by_kind[PATTERN_UPLINK], 2);
+	cr_assert_eq(found.unexplained, 0);
 }
 
 /* Probers at both ends name the link, in their own direction. */

@@ -16,6 +16,9 @@
  *
  * A pair with under 100 undisturbed samples is judged by its median instead of a p99, and without any undisturbed
  * sample only by its losses.
+ * If pairs of racks and hosts that are not suspect are often bad, too, or all racks but one are suspect, what is bad is
+ * in the network between the racks: no uplink and no path is named, and only hosts that are unreachable. What a router
+ * or link adds or loses does not count for the pairs that named it, nor for the opposite ones.
  * Bad pairs that a pattern explains do not count for the hosts and paths that are searched later. Hosts that are
  * drained or gone do not count.
  */
