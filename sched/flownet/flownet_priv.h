@@ -178,7 +178,7 @@ struct net_waiter {
 	uint32_t job;
 	int32_t number;
 	int64_t cost;
-	uint32_t after; /* in roots.c: of waiters of equal cost, those with smaller values come first */
+	uint32_t after; /* in roots.c: of waiters of equal cost, those with smaller values come first; see by_size */
 };
 
 /* Jobs to visit one after the other. */

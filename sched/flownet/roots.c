@@ -3,9 +3,10 @@
  * Rounds that place only waiting roots. The network of such a round can be solved without a solver: a root costs
  * nothing on any free slot, and displacing a movable running task costs gamma minus its cost of staying. The roots with
  * the highest cost of waiting take the free slots. Of the remaining roots, in the same order, the k-th displaces the
- * task with the k-th highest cost of staying, as long as this costs less than the root's waiting. With
- * small_first, roots of small jobs come first among those of equal cost: they lose most by a machine without free slots
- * beside it. No other assignment
+ * task with the k-th highest cost of staying, as long as this costs less than the root's waiting. With by_size, roots
+ * of small jobs come first among those of equal cost: what is left may suffice for the whole of a small job. Of the
+ * roots that get a slot, those of large jobs choose first: small jobs fit into what large ones leave. No other
+ * assignment
  * costs less, because costs are additive and any root can take any slot. No more tasks of a job are displaced than its
  * U_J holds. Takes time linear in the number of waiting jobs or, if there are too few slots, in the number of all
  * tasks.
@@ -46,10 +47,19 @@ static int dearest_first(const void *left, const void *right)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-static void sort(struct candidates *list)
+static int largest_first(const void *left, const void *right)
+{
+	const struct net_waiter *a = left, *b = right;
+
+	if (a->after != b->after)
+		return a->after > b->after ? -1 : 1;
+	return dearest_first(left, right);
+}
+
+static void sort(struct candidates *list, int (*compare)(const void *left, const void *right))
 {
 	if (list->count > 1)
-		qsort(list->items, list->count, sizeof *list->items, dearest_first);
+		qsort(list->items, list->count, sizeof *list->items, compare);
 }
 
 bool flownet_a_root_waits(struct flownet *net)
@@ -76,9 +86,9 @@ static int list_roots(struct flownet *net, struct candidates *roots)
 		if (entry->root < entry->task_limit && entry->tasks[entry->root].machine == TASK_WAITING)
 			code = add(roots, job, entry->root,
 				   (int64_t)net_unscheduled_cost(net, entry, entry->root) * net->ages[job].weight,
-				   net->policy.small_first ? flownet_unplaced_tasks(net, job) : 0);
+				   net->policy.by_size ? flownet_unplaced_tasks(net, job) : 0);
 	}
-	sort(roots);
+	sort(roots, dearest_first);
 	return code;
 }
 
@@ -97,7 +107,7 @@ static int list_movable(const struct flownet *net, uint32_t job, struct candidat
 					   net->ages[job].weight,
 				   0);
 	}
-	sort(&own);
+	sort(&own, dearest_first);
 	for (size_t i = 0; i < own.count && i < (size_t)net_unscheduled_width(net, entry) && code == 0; i++)
 		code = add(movable, job, (uint32_t)own.items[i].number, own.items[i].cost, 0);
 	free(own.items);
@@ -114,18 +124,21 @@ static int list_all_movable(const struct flownet *net, struct candidates *movabl
 		if (entry->preemptible && entry->running > 0 && net_job_open(net, entry))
 			code = list_movable(net, net->live.jobs[i], movable);
 	}
-	sort(movable);
+	sort(movable, dearest_first);
 	return code;
 }
 
-static int plan_root(struct flownet *net, const struct net_waiter *root, int32_t to)
+/* Placeholder until the policy chooses the root's machine. */
+enum { ANY_MACHINE = 0 };
+
+static int plan_root(struct flownet *net, const struct net_waiter *root)
 {
 	struct net_plan plan = {.column = FLOWNET_NONE};
 
 	plan.move = (struct flownet_move){.job = root->job,
 					  .task = (uint32_t)root->number,
 					  .from = FLOWNET_NONE,
-					  .to = to,
+					  .to = ANY_MACHINE,
 					  .arc = FLOWNET_ARC_CLUSTER};
 	return net_plan_add(net, &plan);
 }
@@ -152,12 +165,11 @@ static int64_t count_free(const struct flownet *net)
 	return slots;
 }
 
-/* Placeholder until the policy chooses the root's machine. */
-enum { ANY_MACHINE = 0 };
-
-static int plan_all(struct flownet *net, const struct candidates *roots, const struct candidates *movable, size_t slots,
-		    struct flownet_round *round)
+/* Plans the departures. Keeps in `roots` only those that get a slot. */
+static int plan_departures(struct flownet *net, struct candidates *roots, const struct candidates *movable,
+			   size_t slots, struct flownet_round *round)
 {
+	size_t kept = 0;
 	int code = 0;
 
 	for (size_t i = 0; i < roots->count && code == 0; i++) {
@@ -177,9 +189,20 @@ static int plan_all(struct flownet *net, const struct candidates *roots, const s
 			round->unscheduled++;
 			code = plan_departure(net, leaver);
 		}
-		if (code == 0)
-			code = plan_root(net, root, leaver ? net->plans[net->plan_count - 1].move.from : ANY_MACHINE);
+		roots->items[kept++] = *root;
 	}
+	roots->count = kept;
+	return code;
+}
+
+static int plan_all(struct flownet *net, struct candidates *roots, const struct candidates *movable, size_t slots,
+		    struct flownet_round *round)
+{
+	int code = plan_departures(net, roots, movable, slots, round);
+
+	sort(roots, largest_first);
+	for (size_t i = 0; i < roots->count && code == 0; i++)
+		code = plan_root(net, &roots->items[i]);
 	return code;
 }
 

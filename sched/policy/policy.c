@@ -186,7 +186,7 @@ struct placer *placer_create(const struct policy *policy, const struct cost_layo
 		.context = placer,
 		.root_first = policy->root_first,
 		.preempts = policy->preempts,
-		.small_first = !settings->root_anywhere && !settings->root_first,
+		.by_size = !settings->root_anywhere && !settings->root_first,
 		.least_cost = policy->least_cost,
 		.row = row_for_net,
 		.fetch = policy->cached_rows ? fetch_for_net : NULL,

@@ -28,13 +28,20 @@ void rest_costs_destroy(struct rest_costs *costs); /* NULL is legal */
 int rest_costs_grow(struct rest_costs *costs);     /* call it after the layout has grown; returns 0 or -ENOMEM */
 void rest_costs_forget(struct rest_costs *costs);  /* drops all costs computed so far */
 
-/* Returns the machine's free slots, minus those reserved in this round for jobs whose root is on the machine. */
+/* Returns the machine's free slots, minus those reserved in this round for tasks of jobs whose root is placed. */
 int32_t rest_unclaimed(const struct placer *placer, const struct flownet *net, uint32_t machine);
 
 /* rest_cost_bound() returns a lower bound of rest_cost(). tasks: number of the job's tasks without the root. */
 int64_t rest_cost_bound(const struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root,
 			int64_t tasks);
 int64_t rest_cost(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root, int64_t tasks);
+
+/*
+ * Reserves for this round the slots whose cost rest_cost() is, for `tasks` tasks of a job whose root is on machine
+ * `root`. own: 1 if the root still counts as waiting, so that it will take one of the machine's free slots; else 0.
+ */
+void rest_claim(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root, int32_t own,
+		int64_t tasks);
 
 /* The fields of a placer, and the functions that policies share. Private. */
 
@@ -63,8 +70,8 @@ struct placer {
 	uint16_t *dense;   /* [machines] costs for the tasks of dense_job, whose root is on dense_root */
 	int64_t dense_job; /* -1 = none */
 	int32_t dense_root;
-	int64_t *reserved; /* [racks] slots reserved in this round for tasks of jobs whose root is in the rack */
-	int32_t *claimed;  /* [machines] slots of `reserved` that are on this machine, for jobs whose root is on it */
+	int32_t *claimed;        /* [machines] slots reserved in this round for tasks of jobs whose root is placed */
+	int64_t *reserved;       /* [racks] sum of claimed[] over the rack */
 	uint64_t reserved_round; /* flownet_rounds() in the round to which reserved[] and claimed[] belong */
 	struct rest_costs *rest;
 	struct root_candidate *candidates; /* [machines] work space of policy_choose_root(), as the next two */

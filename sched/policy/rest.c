@@ -145,12 +145,12 @@ static int64_t cost_of_tasks(const struct cost_step *steps, uint32_t count, int6
 	return total + tasks * beyond;
 }
 
-/* True if the root's rack has too few free slots for the root and `tasks` tasks. */
-static bool is_wide(const struct placer *placer, const struct flownet *net, uint32_t root, int64_t tasks)
+/* True if the root's rack has too few free slots for `tasks` tasks and, if it waits (own = 1), the root. */
+static bool is_wide(const struct placer *placer, const struct flownet *net, uint32_t root, int32_t own, int64_t tasks)
 {
 	uint32_t rack = placer->layout->cluster->machines[root].rack;
 
-	return flownet_free_in_rack(net, rack) - placer->reserved[rack] <= tasks;
+	return flownet_free_in_rack(net, rack) - placer->reserved[rack] < tasks + own;
 }
 
 /* The cheapest slots of the cluster also bound the costs in a rack. */
@@ -161,28 +161,50 @@ int64_t rest_cost_bound(const struct placer *placer, const struct flownet *net, 
 
 	begin_round(placer->rest, flownet_rounds(net));
 	kept = *find_kept(placer->rest, placer->curve_of_job[job], root);
-	if (!kept || kept->count == 0 || (is_wide(placer, net, root, tasks) && !kept->wide))
+	if (!kept || kept->count == 0 || (is_wide(placer, net, root, 1, tasks) && !kept->wide))
 		return tasks * placer->policy->least_cost;
 	return cost_of_tasks(kept->steps, kept->count, tasks, kept->steps[kept->count - 1].cost);
 }
 
+/* A job and the machine of its root. own: slots of that machine that the root itself will take, 0 or 1. */
+struct rooted {
+	uint32_t job, root;
+	int32_t own;
+};
+
+/* Returns the first column of the rack, with the costs of its columns in placer->rest->cost. */
+static uint32_t look_up_rack(struct placer *placer, const struct rooted *at, uint32_t rack)
+{
+	placer->policy->rack(placer, at->job, at->root, rack, placer->rest->cost);
+	return placer->layout->rack_first[rack];
+}
+
+/* Returns the number of slots for the job's other tasks in the column; 0 if the root cannot reach the machine. */
+static int32_t slots_of(const struct placer *placer, const struct flownet *net, const struct rooted *at,
+			uint32_t column, int32_t cost)
+{
+	uint32_t machine = placer->layout->machine_of_column[column];
+
+	if (machine == COST_NO_MACHINE || cost > COST_MAXIMUM) /* above COST_MAXIMUM: unreachable */
+		return 0;
+	return rest_unclaimed(placer, net, machine) - (machine == at->root ? at->own : 0);
+}
+
 /* Adds the rack's free slots to slots_at[], by their cost. */
-static void count_slots(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root, uint32_t rack,
+static void count_slots(struct placer *placer, const struct flownet *net, const struct rooted *at, uint32_t rack,
 			int64_t slots_at[COST_MAXIMUM + 1])
 {
-	const struct cost_layout *layout = placer->layout;
-	uint16_t *cost = placer->rest->cost;
-	uint32_t first = layout->rack_first[rack];
+	const uint16_t *cost = placer->rest->cost;
+	uint32_t first;
 
 	if (flownet_free_in_rack(net, rack) == 0)
 		return;
-	placer->policy->rack(placer, job, root, rack, cost);
-	for (uint32_t c = first; c < first + layout->rack_used[rack]; c++) {
-		uint32_t machine = layout->machine_of_column[c];
-		int32_t slots = machine == COST_NO_MACHINE ? 0 : rest_unclaimed(placer, net, machine);
+	first = look_up_rack(placer, at, rack);
+	for (uint32_t c = 0; c < placer->layout->rack_used[rack]; c++) {
+		int32_t slots = slots_of(placer, net, at, first + c, cost[c]);
 
-		if (slots > 0 && cost[c - first] <= COST_MAXIMUM) /* above COST_MAXIMUM: unreachable */
-			slots_at[cost[c - first]] += slots - (machine == root);
+		if (slots > 0)
+			slots_at[cost[c]] += slots;
 	}
 }
 
@@ -190,15 +212,15 @@ static void count_slots(struct placer *placer, const struct flownet *net, uint32
  * Fills costs->steps with the cheapest free slots of the root's rack (wide: of all racks) for `tasks` tasks. Returns
  * the number of steps.
  */
-static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root, bool wide,
+static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, const struct rooted *at, bool wide,
 			      int64_t tasks)
 {
 	struct cost_step *steps = placer->rest->steps;
-	uint32_t own = placer->layout->cluster->machines[root].rack, count = 0;
+	uint32_t rack = placer->layout->cluster->machines[at->root].rack, count = 0;
 	int64_t slots_at[COST_MAXIMUM + 1] = {0};
 
-	for (uint32_t r = wide ? 0 : own; r < (wide ? placer->layout->rack_count : own + 1); r++)
-		count_slots(placer, net, job, root, r, slots_at);
+	for (uint32_t r = wide ? 0 : rack; r < (wide ? placer->layout->rack_count : rack + 1); r++)
+		count_slots(placer, net, at, r, slots_at);
 	for (int32_t cost = placer->policy->least_cost; cost <= COST_MAXIMUM && tasks > 0; cost++) {
 		int64_t taken = slots_at[cost] < tasks ? slots_at[cost] : tasks;
 
@@ -240,13 +262,50 @@ static void keep(struct rest_costs *costs, int32_t curve, uint32_t root, uint32_
 int64_t rest_cost(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root, int64_t tasks)
 {
 	struct rest_costs *costs = placer->rest;
-	bool wide = is_wide(placer, net, root, tasks);
+	bool wide = is_wide(placer, net, root, 1, tasks);
 	uint32_t count;
 
 	begin_round(costs, flownet_rounds(net));
 	while (costs->cover < tasks)
 		costs->cover *= 2; /* doubled: slightly larger jobs then need no more slots than are found now */
-	count = find_cheapest(placer, net, job, root, wide, costs->cover);
+	count = find_cheapest(placer, net, &(struct rooted){job, root, 1}, wide, costs->cover);
 	keep(costs, placer->curve_of_job[job], root, count, wide);
 	return cost_of_tasks(costs->steps, count, tasks, COST_MAXIMUM);
+}
+
+/* Claims slots of the rack, at most left_at[cost] of each cost. */
+static void claim_in_rack(struct placer *placer, const struct flownet *net, const struct rooted *at, uint32_t rack,
+			  int64_t left_at[COST_MAXIMUM + 1])
+{
+	const uint16_t *cost = placer->rest->cost;
+	uint32_t first;
+
+	if (flownet_free_in_rack(net, rack) == 0)
+		return;
+	first = look_up_rack(placer, at, rack);
+	for (uint32_t c = 0; c < placer->layout->rack_used[rack]; c++) {
+		int64_t slots = slots_of(placer, net, at, first + c, cost[c]);
+
+		if (slots <= 0)
+			continue;
+		slots = slots < left_at[cost[c]] ? slots : left_at[cost[c]];
+		left_at[cost[c]] -= slots;
+		placer->claimed[placer->layout->machine_of_column[first + c]] += (int32_t)slots;
+		placer->reserved[rack] += slots;
+	}
+}
+
+void rest_claim(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root, int32_t own,
+		int64_t tasks)
+{
+	const struct rooted at = {job, root, own};
+	bool wide = is_wide(placer, net, root, own, tasks);
+	uint32_t rack = placer->layout->cluster->machines[root].rack, count;
+	int64_t left_at[COST_MAXIMUM + 1] = {0};
+
+	count = find_cheapest(placer, net, &at, wide, tasks);
+	for (uint32_t i = 0; i < count; i++)
+		left_at[placer->rest->steps[i].cost] = placer->rest->steps[i].slots;
+	for (uint32_t r = wide ? 0 : rack; r < (wide ? placer->layout->rack_count : rack + 1); r++)
+		claim_in_rack(placer, net, &at, r, left_at);
 }

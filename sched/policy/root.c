@@ -10,8 +10,9 @@
  * as if it cost nothing there.
  * Of equal machines, the one in the fuller rack is taken, so that the emptier ones remain for larger jobs.
  *
- * Some jobs have a root but their other tasks still wait for this round's second solve. Slots for these tasks are
- * reserved in the root's rack, if possible on the root's machine, and do not count as free.
+ * Some jobs have a root but their other tasks still wait for this round's second solve. The cheapest slots for these
+ * tasks are reserved: they do not count as free. The roots of a round are chosen in descending order of their jobs'
+ * sizes (flownet/roots.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -48,18 +49,6 @@ size_t policy_candidate_bytes(void)
 	return sizeof(struct root_candidate);
 }
 
-/*
- * Reserves slots for `tasks` tasks of a job whose root is on machine `root`. own: 1 if the root still counts as
- * waiting, so that it will take one of the machine's free slots; else 0.
- */
-static void reserve(struct placer *placer, const struct flownet *net, uint32_t root, int32_t own, int64_t tasks)
-{
-	int64_t slots = rest_unclaimed(placer, net, root) - own, here = slots < tasks ? slots : tasks;
-
-	placer->reserved[placer->layout->cluster->machines[root].rack] += tasks;
-	placer->claimed[root] += here > 0 ? (int32_t)here : 0;
-}
-
 static void reserve_for_open_jobs(struct placer *placer, const struct flownet *net)
 {
 	size_t count;
@@ -71,7 +60,7 @@ static void reserve_for_open_jobs(struct placer *placer, const struct flownet *n
 		int32_t root = flownet_root_machine(net, jobs[i]);
 
 		if (root != FLOWNET_NONE)
-			reserve(placer, net, (uint32_t)root, 0, flownet_unplaced_tasks(net, jobs[i]));
+			rest_claim(placer, net, jobs[i], (uint32_t)root, 0, flownet_unplaced_tasks(net, jobs[i]));
 	}
 	placer->reserved_round = flownet_rounds(net);
 }
@@ -274,6 +263,6 @@ uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, ui
 	list_candidates(&search);
 	best = search.count > 0 ? best_candidate(&search) : policy_draw_slot(placer, net, FLOWNET_NONE);
 	forget_siblings(&search);
-	reserve(placer, net, best, 1, search.tasks - 1);
+	rest_claim(placer, net, job, best, 1, search.tasks - 1);
 	return best;
 }

@@ -57,9 +57,9 @@ struct flownet;
 /* A policy's costs and choices. `context` is borrowed. */
 struct flownet_policy {
 	void *context;
-	bool root_first;    /* tasks wait until their root runs */
-	bool preempts;      /* jobs may be preemptible */
-	bool small_first;   /* of roots with equal costs of waiting, those of small jobs are placed first */
+	bool root_first; /* tasks wait until their root runs */
+	bool preempts;   /* jobs may be preemptible */
+	bool by_size; /* of roots with equal costs of waiting, small jobs' get slots first; large jobs' choose first */
 	int32_t least_cost; /* lower bound of the costs in a row; 0: not known */
 	/*
 	 * Returns the arcs of the job's tasks when its root runs on `root` (FLOWNET_NONE: the root waits, and the
