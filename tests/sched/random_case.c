@@ -41,7 +41,7 @@ static void draw_latencies(struct random_case *random, struct rng *rng, double s
 	}
 }
 
-static int64_t free_slots(const struct random_case *random, uint32_t machine)
+int64_t random_case_free_slots(const struct random_case *random, uint32_t machine)
 {
 	int64_t slots = random->machines[machine].slots;
 
@@ -56,7 +56,7 @@ int32_t random_case_place(const struct random_case *random, struct rng *rng)
 	uint32_t machine = (uint32_t)rng_below(rng, random->machine_count);
 
 	for (uint32_t i = 0; i < random->machine_count; i++, machine = (machine + 1) % random->machine_count)
-		if (free_slots(random, machine) > 0)
+		if (random_case_free_slots(random, machine) > 0)
 			return (int32_t)machine;
 	return CASE_WAITS;
 }
@@ -126,7 +126,7 @@ int64_t random_case_cost_of(const struct random_case *random, int32_t places[CAS
 				cost = random_case_cost(random, job->curve, job->machine[0], places[j][t]);
 				need(cost > 0, "a task is on an unreachable machine");
 				need(!random->machines[places[j][t]].draining, "a task is on a draining machine");
-				need(used[places[j][t]]++ < free_slots(random, (uint32_t)places[j][t]),
+				need(used[places[j][t]]++ < random_case_free_slots(random, (uint32_t)places[j][t]),
 				     "a machine is overfull");
 			}
 			total += job->weight * cost;
@@ -215,7 +215,7 @@ int64_t random_case_optimum(const struct random_case *random)
 	uint32_t count = 0;
 
 	for (uint32_t m = 0; m < random->machine_count; m++)
-		slots[m] = random->machines[m].draining ? 0 : free_slots(random, m);
+		slots[m] = random->machines[m].draining ? 0 : random_case_free_slots(random, m);
 	for (uint32_t j = 0; j < random->job_count; j++) {
 		for (uint32_t t = 0; t < random->jobs[j].tasks; t++) {
 			if (random->jobs[j].machine[t] != CASE_WAITS)

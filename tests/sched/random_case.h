@@ -39,6 +39,8 @@ struct random_case {
 /* silent: share of the measurements without an answer. Every root runs, and every weight is 1. Free it. */
 void random_case_draw(struct random_case *random, struct rng *rng, double silent);
 void random_case_free(struct random_case *random);
+/* The machine's slots that no running task has, whether it is draining or not. */
+int64_t random_case_free_slots(const struct random_case *random, uint32_t machine);
 /* A machine with a free slot, at random; CASE_WAITS: none has one. */
 int32_t random_case_place(const struct random_case *random, struct rng *rng);
 

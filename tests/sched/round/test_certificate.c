@@ -245,3 +245,141 @@ Test(certificate, with_thresholds_the_placement_costs_at_most_what_was_proved)
 		random_case_free(&random);
 	}
 }
+
+/* The cost of the running tasks, by the machines of their roots. A task that its root cannot reach costs as if it
+ * waited. */
+static int64_t running_cost(const struct random_case *random)
+{
+	int64_t total = 0;
+
+	for (uint32_t j = 0; j < random->job_count; j++) {
+		const struct case_job *job = &random->jobs[j];
+
+		for (uint32_t t = 1; t < job->tasks; t++) {
+			int64_t cost = job->machine[t] == CASE_WAITS
+					       ? 0
+					       : random_case_cost(random, job->curve, job->machine[0], job->machine[t]);
+
+			total += job->machine[t] != CASE_WAITS && cost == 0 ? CASE_WAITING_COST : cost;
+		}
+	}
+	return total;
+}
+
+/* The least cost of any machines of the jobs' roots, from job j on, and any places of the other tasks. */
+static int64_t optimum_of_roots(struct random_case *random, const bool waits[CASE_JOBS], uint32_t j)
+{
+	int64_t best = INT64_MAX;
+
+	while (j < random->job_count && !waits[j])
+		j++;
+	if (j == random->job_count)
+		return random_case_optimum(random) + running_cost(random);
+	for (uint32_t m = 0; m < random->machine_count; m++) {
+		int64_t cost;
+
+		if (random->machines[m].draining || random_case_free_slots(random, m) == 0)
+			continue;
+		random->jobs[j].machine[0] = (int32_t)m;
+		cost = optimum_of_roots(random, waits, j + 1);
+		best = cost < best ? cost : best;
+		random->jobs[j].machine[0] = CASE_WAITS;
+	}
+	return best;
+}
+
+/* Takes the roots of up to `roots` jobs off their machines; some of the jobs have running tasks. */
+static uint32_t take_roots_off(struct random_case *random, struct rng *rng, uint32_t roots, bool waits[CASE_JOBS])
+{
+	uint32_t taken = 0;
+
+	for (uint32_t j = 0; j < random->job_count && taken < roots; j++) {
+		struct case_job *job = &random->jobs[j];
+
+		if (job->tasks < 2)
+			continue;
+		waits[j] = true;
+		job->machine[0] = CASE_WAITS;
+		for (uint32_t t = 1; t < job->tasks && rng_below(rng, 2) == 0; t++)
+			if (job->machine[t] == CASE_WAITS)
+				job->machine[t] = random_case_place(random, rng);
+		taken++;
+	}
+	return taken;
+}
+
+/* Lets a round choose the roots, and stores their machines in the case. Returns false if one waits. */
+static bool choose_roots(struct random_case *random, const bool waits[CASE_JOBS])
+{
+	struct policy_settings settings = exact_settings();
+	struct order order = order_of(random, NULL);
+	struct round_outcome outcome = {0};
+	struct test_world world;
+	struct error err = {0};
+	bool placed = true;
+
+	make_cluster(&world, random, &order);
+	test_world_start(&world, "nomora", &settings);
+	add_jobs(&world, random, &order);
+	for (uint32_t j = 0; j < random->job_count; j++)
+		cr_assert_eq(flownet_job_expects(world.net, j, random->jobs[j].tasks), 0);
+	cr_assert_eq(round_run(world.placer, &(struct round_options){0}, &outcome, &err), 0, "%s", err.text);
+	for (uint32_t j = 0; j < random->job_count; j++) {
+		if (waits[j])
+			random->jobs[j].machine[0] = flownet_root_machine(world.net, j);
+		placed = placed && random->jobs[j].machine[0] != CASE_WAITS;
+	}
+	if (placed) {
+		cr_assert(outcome.last.verified);
+		cr_assert_eq(outcome.last.cost, random_case_optimum(random));
+	}
+	round_outcome_free(&outcome);
+	test_world_free(&world);
+	return placed;
+}
+
+/*
+ * Compares 1,000 rounds with the best of all machines for each waiting root. alone: the cluster has no other jobs. At
+ * least the share `optimal` of the rounds costs no more; on average, a round costs at most the share `over` more.
+ */
+static void compare_with_all_machines(uint32_t roots, bool alone, double optimal, double over)
+{
+	enum { ROUNDS = 1000 };
+	struct random_case random;
+	int rounds = 0, best_ones = 0;
+	double sum = 0;
+	struct rng rng;
+
+	rng_seed(&rng, 39 + roots);
+	for (int number = 0; rounds < ROUNDS; number++) {
+		bool waits[CASE_JOBS] = {false};
+
+		random_case_draw(&random, &rng, silent_share(number));
+		random.job_count = alone && random.job_count > roots ? roots : random.job_count;
+		if (take_roots_off(&random, &rng, roots, waits) == roots) {
+			int64_t best = optimum_of_roots(&random, waits, 0), found;
+
+			if (choose_roots(&random, waits)) {
+				found = random_case_optimum(&random) + running_cost(&random);
+				cr_assert_geq(found, best);
+				rounds++;
+				best_ones += found == best;
+				sum += (double)found / (double)best - 1;
+			}
+		}
+		random_case_free(&random);
+	}
+	cr_expect_geq(best_ones, optimal * ROUNDS, "%d of %d rounds are optimal", best_ones, ROUNDS);
+	cr_expect_leq(sum, over * ROUNDS, "%.2f %% above the optimum", 100 * sum / ROUNDS);
+}
+
+Test(certificate, the_root_of_a_job_alone_is_on_the_best_machine)
+{
+	compare_with_all_machines(1, true, 0.97, 0.01);
+}
+
+Test(certificate, beside_other_jobs_roots_are_near_the_best_machines)
+{
+	compare_with_all_machines(1, false, 0.63, 0.02);
+	compare_with_all_machines(2, false, 0.45, 0.05);
+}
