@@ -36,6 +36,8 @@ static const struct option_row rows[] = {
 	/* settings of the modes */
 	ROW(DOUBLE, modes.replay_interval_us, "replay-interval-us", 0, "US", 1, 1e12,
 	    "time for which each value of --replay applies"),
+	ROW(DOUBLE, modes.jitter_wave_us, "jitter-wave-us", 0, "US", 0, 1e9,
+	    "mean time of a rise and fall of --jitter in order; 0: as short as the order permits"),
 	ROW(FLAG, modes.reorder, "reorder", 0, "let packets of --jitter or --replay overtake each other"),
 	ROW(INTEGER, seed, "seed", 0, "N", 0, 9007199254740992.0, "seed of the random modes"),
 	OPTION_HEADING("Ports and memory"),

@@ -397,6 +397,7 @@ static struct injector_direction_statistics direction_statistics(const struct li
 		.no_mbuf = count->no_mbuf,
 		.lost = count->lost,
 		.duplicated = count->duplicated,
+		.corrupted = count->corrupted,
 		.bypassed = count->bypassed,
 		.disturbed = count->disturbed,
 		.calls = count->calls,

@@ -64,7 +64,8 @@ struct line_config {
 };
 
 struct line_counters {
-	uint64_t rx_packets, tx_packets, ring_full, tx_full, no_mbuf, lost, duplicated, bypassed, disturbed, calls;
+	uint64_t rx_packets, tx_packets, ring_full, tx_full, no_mbuf, lost, duplicated, corrupted, bypassed;
+	uint64_t disturbed, calls;
 	/* modal loop: packets held that were not exempt, and the sums of the delays requested and applied */
 	uint64_t delayed, requested_cycles, applied_cycles;
 };

@@ -62,6 +62,17 @@ static void count_delay(struct line *line, uint64_t requested_cycles, uint64_t a
 	lateness_add(line->applied, applied_cycles, 1);
 }
 
+/* Flips the bit that the verdict's random number chooses. */
+static void corrupt(struct line *line, struct dp_packet *packet, uint64_t random)
+{
+	uint64_t bits = (uint64_t)dp_packet_contiguous(packet) * 8, bit = (uint64_t)((wide)random * bits >> 64);
+
+	if (bits == 0)
+		return;
+	dp_packet_bytes(packet)[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	line->count.corrupted++;
+}
+
 static void take_packet(struct line *line, struct dp_packet *packet, uint64_t now)
 {
 	uint64_t arrival = arrival_of(line, packet, now);
@@ -91,6 +102,8 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 			due = line->last_due;
 		line->last_due = due;
 	}
+	if (UNLIKELY(verdict.corrupt))
+		corrupt(line, packet, verdict.random);
 	if (verdict.copies)
 		duplicate(line, packet, due, &verdict);
 	if (push(line, packet, &due, &verdict))

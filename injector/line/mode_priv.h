@@ -104,6 +104,8 @@ struct verdict {
 	uint32_t copies;       /* additional packets */
 	/* the packet is dropped; passes without a delay; may leave before packets that arrived earlier */
 	bool lost, bypass, overtake;
+	bool corrupt; /* a bit of the packet is flipped: `random` decides which */
+	uint64_t random;
 	struct wire *wire;    /* link that limits the packet and its copies; NULL = none */
 	uint64_t wire_cycles; /* transmission time on that link */
 };

@@ -73,6 +73,7 @@ static const struct direction_metric direction_metrics[] = {
 	   "Packets received that are not sent, held or dropped by any counter."),
 	OF(lost, "lost_packets_total", "counter", "Dropped on purpose by a loss mode."),
 	OF(duplicated, "duplicated_packets_total", "counter", "Copies made on purpose."),
+	OF(corrupted, "corrupted_packets_total", "counter", "Packets of which a bit was flipped on purpose."),
 	OF(bypassed, "bypassed_packets_total", "counter", "Passed at once: not matched by the filter."),
 	OF(disturbed, "disturbed_packets_total", "counter", "Sent, but disturbed by a stall or hiccup."),
 };

@@ -83,6 +83,7 @@ static const struct field direction_fields[] = {
 	DIRECTION("unaccounted", COUNT, unaccounted),
 	DIRECTION("lost", COUNT, lost),
 	DIRECTION("duplicated", COUNT, duplicated),
+	DIRECTION("corrupted", COUNT, corrupted),
 	DIRECTION("bypassed", COUNT, bypassed),
 	DIRECTION("disturbed", COUNT, disturbed),
 	DIRECTION("rx_pps", REAL, rx_pps),

@@ -64,6 +64,14 @@ refuses "a replay file that is no series" 1 "series:2: .*not a number" \
 	"${inject[@]}" net_null0 net_null1 --replay <(:) --replay "$(printf '1\ntwo\n' >"$scratch/series"; echo "$scratch/series")"
 refuses "a replay file with a delay out of range" 1 "value 2, 20000 us, is out of range" \
 	"${inject[@]}" net_null0 net_null1 --replay "$(printf '1\n20000\n' >"$scratch/range"; echo "$scratch/range")"
+refuses "a table of netem that is none" 1 "table:2: .*\"x\": expected an integer" \
+	"${inject[@]}" net_null0 net_null1 --jitter "netem:5,$(printf '1 2\n3 x\n' >"$scratch/table"; echo "$scratch/table")"
+refuses "samples out of range" 1 "value 1, 20000 us, is out of range" \
+	"${inject[@]}" net_null0 net_null1 --jitter "samples:$(printf '20000\n' >"$scratch/samples"; echo "$scratch/samples")"
+refuses "waves that are shorter than the order permits" 2 "could not stay in order: expected at least 300" \
+	"${inject[@]}" net_null0 net_null1 --jitter uniform:50 --jitter-wave-us 100
+refuses "a corruption of more than all packets" 2 "\"101\" is not a percentage" \
+	"${inject[@]}" net_null0 net_null1 --corrupt 101
 refuses "a file of steps that is none" 1 "steps:2: found 1 field," \
 	"${inject[@]}" net_null0 net_null1 --steps "$(printf '0:1\n5\n' >"$scratch/steps"; echo "$scratch/steps")"
 refuses "a file of steps in no order" 1 "expected increasing seconds" \

@@ -2,10 +2,14 @@
 /* --jitter: the law of the added delay, at every packet rate, and the order of the packets; in virtual time. */
 #include <criterion/criterion.h>
 
+#include <glob.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <base/quantile.h>
+#include <base/rng.h>
 
 #include "mode_priv.h"
 
@@ -35,6 +39,17 @@ static struct verdict judge(const struct injector_modes *modes, uint64_t now)
 	return verdict;
 }
 
+/*
+ * A law of which the distribution function is known. Samples that are `apart` times the range apart count as
+ * independent.
+ */
+struct law {
+	const char *jitter;
+	double (*cdf)(double us);
+	double mean_us, deviation_us, range_us, apart; /* apart: in ranges */
+	int samples;
+};
+
 static double uniform_cdf(double us)
 {
 	return fmin(fmax(us / 10, 0), 1);
@@ -50,85 +65,147 @@ static double pareto_cdf(double us)
 	return us > 0 ? 1 - pow(1 + us / 5, -4) : 0;
 }
 
-static const struct law {
-	const char *jitter;
-	double (*cdf)(double us);
-	double mean_us, deviation_us;
-} laws[] = {
-	{"uniform:10", uniform_cdf, 5, 2.887},
-	{"normal:2", normal_cdf, 0, 2},
-	{"pareto:5,4", pareto_cdf, 5.0 / 3, 2.357},
+/* The law of a file: its numbers times `unit_us`, sorted. */
+static double numbers[16384];
+static int number_count;
+
+static double numbers_cdf(double us)
+{
+	int low = 0, high = number_count - 1;
+
+	if (us < numbers[0] || us >= numbers[high])
+		return us >= numbers[high];
+	while (low + 1 < high) {
+		int middle = (low + high) / 2;
+
+		if (numbers[middle] <= us)
+			low = middle;
+		else
+			high = middle;
+	}
+	return (low + (us - numbers[low]) / (numbers[low + 1] - numbers[low])) / (number_count - 1);
+}
+
+static void sort_numbers(struct law *law)
+{
+	double sum = 0, squares = 0;
+
+	quantile_median(numbers, (size_t)number_count); /* sorts */
+	/* of the line between the numbers: the trapezoid of each pair */
+	for (int i = 0; i + 1 < number_count; i++) {
+		double a = numbers[i], b = numbers[i + 1];
+
+		sum += (a + b) / 2;
+		squares += (a * a + a * b + b * b) / 3;
+	}
+	law->mean_us = sum / (number_count - 1);
+	law->deviation_us = sqrt(squares / (number_count - 1) - law->mean_us * law->mean_us);
+	law->range_us = numbers[number_count - 1] - numbers[0];
+	law->cdf = numbers_cdf;
+}
+
+enum { SAMPLES = 200000 };
+
+static const struct law laws[] = {
+	{"uniform:10", uniform_cdf, 5, 2.887, 10, 40, SAMPLES},
+	{"normal:2", normal_cdf, 0, 2, 16, 20, SAMPLES},
+	{"pareto:5,4", pareto_cdf, 5.0 / 3, 2.357, 60, 20, SAMPLES},
 };
 
-enum { LAWS = sizeof laws / sizeof laws[0], SAMPLES = 20000 };
+enum { LAWS = sizeof laws / sizeof laws[0] };
 
 /*
- * Samples at least this far apart count as independent: some ten times the correlation time of these laws. All packets
- * between them are judged, too.
+ * Returns the Kolmogorov-Smirnov distance of the samples from the law; sorts them. Delays are whole cycles, so a sample
+ * and the law may differ by one; the law may have steps.
  */
-#define APART_US 400.0
-
-/* Returns the Kolmogorov-Smirnov distance of the samples from the law; sorts them. */
 static double distance(double *us, const struct law *law)
 {
+	const double cycle_us = 0.5e-3;
 	double farthest = 0;
+	int same;
 
-	quantile_median(us, SAMPLES); /* sorts */
-	for (int i = 0; i < SAMPLES; i++) {
-		double p = law->cdf(us[i]);
-
-		farthest = fmax(farthest, fmax(fabs(p - (double)i / SAMPLES), fabs(p - (i + 1.0) / SAMPLES)));
+	quantile_median(us, (size_t)law->samples); /* sorts */
+	for (int i = 0; i < law->samples; i += same) {
+		for (same = 1; i + same < law->samples && us[i + same] == us[i]; same++)
+			;
+		farthest = fmax(farthest, (double)(i + same) / law->samples - law->cdf(us[i] + cycle_us));
+		farthest = fmax(farthest, law->cdf(us[i] - cycle_us) - (double)i / law->samples);
 	}
 	return farthest;
 }
 
+/* A direction in order, as in the modal loop. */
+struct order {
+	const struct injector_modes *modes;
+	uint64_t now, last_due, kept_back, packets;
+	double sum_us;
+};
+
+/* Sends a packet, the next one after `interval` cycles. Returns its added delay, us. */
+static double send_one(struct order *order, uint64_t interval)
+{
+	uint64_t due = order->now + judge(order->modes, order->now).delay_cycles;
+	double us;
+
+	order->kept_back += due < order->last_due;
+	due = due < order->last_due ? order->last_due : due;
+	us = (double)(due - order->now) / 2000 - DELAY_US;
+	order->last_due = due;
+	order->now += interval;
+	order->packets++;
+	order->sum_us += us;
+	return us;
+}
+
 /*
- * Sends packets at this rate through the mode. Keeps them in order as the modal loop does. Returns the mean added
- * delay of all packets, us, and stores that of every n-th packet in us[SAMPLES].
+ * Sends packets at this rate through the mode, in order. Between two samples, only the last packets have this rate if
+ * it is high: the others are just not so far apart that they could have any jitter. Returns the mean added delay of all
+ * packets, us, and stores that of law->samples packets in us[].
  */
 static double send_in_order(const struct law *law, double pps, double *us)
 {
 	struct injector_modes *modes = create(law->jitter, false, 7);
-	uint64_t interval = US(1e6 / pps), now = US(1e6), last_due = 0, kept_back = 0, packets = 0;
-	int every = (int)fmax(ceil(APART_US * pps / 1e6), 16); /* many packets for the mean */
-	double sum = 0;
+	struct order order = {.modes = modes, .now = US(1e6)};
+	uint64_t interval = US(1e6 / pps), wide = US(fmax(1e6 / pps, law->range_us / 2));
+	int between = (int)ceil(US(law->apart * law->range_us) / (double)wide);
 
-	for (int sample = 0; sample < SAMPLES; sample++) {
-		uint64_t due = 0;
-
-		for (int i = 0; i < every; i++, packets++, now += interval) {
-			due = now + judge(modes, now).delay_cycles;
-			kept_back += due < last_due;
-			due = due < last_due ? last_due : due;
-			last_due = due;
-			sum += (double)(due - now) / 2000 - DELAY_US;
-		}
-		us[sample] = (double)(due - (now - interval)) / 2000 - DELAY_US;
+	for (int sample = 0; sample < law->samples; sample++) {
+		for (int i = 0; i < between; i++)
+			send_one(&order, wide);
+		for (int i = 0; i < 4; i++)
+			us[sample] = send_one(&order, interval);
 	}
 	injector_modes_destroy(modes);
-	cr_expect_eq(kept_back, 0, "%s at %g pps: %lu packets had to be kept in order", law->jitter, pps, kept_back);
-	return sum / (double)packets;
+	cr_expect_eq(order.kept_back, 0, "%s at %g pps: %lu packets had to be kept in order", law->jitter, pps,
+		     order.kept_back);
+	return order.sum_us / (double)order.packets;
 }
 
-/* The distance at the 1 % level; the mean within 1 % of the law's mean or, if that is less, of its deviation. */
-Test(jitter, in_order_has_the_law_at_every_rate)
+/*
+ * The distance at the 1 % level; the mean within 1 % of the law's mean or, if that is less, of its deviation; with few
+ * samples within four standard errors.
+ */
+static void check_in_order(const struct law *law)
 {
-	double *us = malloc(SAMPLES * sizeof *us);
+	double *us = malloc((size_t)law->samples * sizeof *us);
 
-	for (size_t l = 0; l < LAWS; l++) {
-		for (double pps = 1e3; pps < 2e7; pps *= 10) {
-			double mean_us = send_in_order(&laws[l], pps, us), far = distance(us, &laws[l]);
-			double scale_us = fmax(fabs(laws[l].mean_us), laws[l].deviation_us);
+	for (double pps = 1e3; pps < 2e7; pps *= 10) {
+		double mean_us = send_in_order(law, pps, us), far = distance(us, law);
+		double scale_us = fmax(fabs(law->mean_us), law->deviation_us);
+		double bound_us = fmax(scale_us / 100, 4 * law->deviation_us / sqrt(law->samples));
 
-			cr_log_info("%s at %g pps: KS %.4f, mean %.4f us", laws[l].jitter, pps, far, mean_us);
-			cr_expect_lt(far, 1.628 / sqrt(SAMPLES), "%s at %g pps: KS distance %.4f", laws[l].jitter, pps,
-				     far);
-			cr_expect_lt(fabs(mean_us - laws[l].mean_us), scale_us / 100,
-				     "%s at %g pps: mean %.4f us, expected %.4f", laws[l].jitter, pps, mean_us,
-				     laws[l].mean_us);
-		}
+		cr_log_info("%s at %g pps: KS %.4f, mean %.4f us", law->jitter, pps, far, mean_us);
+		cr_expect_lt(far, 1.628 / sqrt(law->samples), "%s at %g pps: KS distance %.4f", law->jitter, pps, far);
+		cr_expect_lt(fabs(mean_us - law->mean_us), bound_us, "%s at %g pps: mean %.4f us, expected %.4f",
+			     law->jitter, pps, mean_us, law->mean_us);
 	}
 	free(us);
+}
+
+Test(jitter, in_order_has_the_law_at_every_rate)
+{
+	for (size_t l = 0; l < LAWS; l++)
+		check_in_order(&laws[l]);
 }
 
 Test(jitter, with_reorder_has_the_law)
@@ -146,6 +223,139 @@ Test(jitter, with_reorder_has_the_law)
 		cr_expect_lt(far, 1.628 / sqrt(SAMPLES), "%s: KS distance %.4f", laws[l].jitter, far);
 	}
 	free(us);
+}
+
+/* The tables that Debian's iproute2 has: read here a second time, by other code. */
+static bool load_netem(const char *name, double unit_us, char *path, size_t bytes)
+{
+	char pattern[64], line[1024];
+	glob_t found;
+	FILE *file;
+	int used;
+
+	snprintf(pattern, sizeof pattern, "/usr/lib/*/tc/%s.dist", name);
+	if (glob(pattern, 0, NULL, &found) != 0)
+		return false;
+	snprintf(path, bytes, "%s", found.gl_pathv[0]);
+	globfree(&found);
+	file = fopen(path, "r");
+	cr_assert_not_null(file, "%s", path);
+	number_count = 0;
+	while (fgets(line, sizeof line, file)) {
+		double value;
+
+		for (const char *at = line; *line != '#' && sscanf(at, "%lf%n", &value, &used) == 1; at += used)
+			numbers[number_count++] = value / 8192 * unit_us;
+	}
+	fclose(file);
+	return true;
+}
+
+Test(jitter, the_tables_of_netem_have_their_law_in_order)
+{
+	/* pareto.dist has many equal values at its end, at which waves stay for long */
+	static const struct {
+		const char *name;
+		double apart;
+		int samples;
+	} tables[] = {{"normal", 30, SAMPLES},
+		      {"pareto", 200, 20000},
+		      {"paretonormal", 30, 20000},
+		      {"experimental", 30, 20000}};
+
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+		char path[256], jitter[300];
+		struct law law = {.jitter = jitter, .apart = tables[i].apart, .samples = tables[i].samples};
+
+		if (!load_netem(tables[i].name, 20, path, sizeof path))
+			cr_skip_test("no tables of netem: install iproute2");
+		cr_assert_eq(number_count, 4096);
+		snprintf(jitter, sizeof jitter, "netem:20,%s", path);
+		sort_numbers(&law);
+		check_in_order(&law);
+	}
+}
+
+/* Writes `numbers` to a file of one number a line. */
+static void write_samples(char *path, size_t bytes)
+{
+	FILE *file;
+
+	snprintf(path, bytes, "/tmp/test-jitter-%d", (int)getpid());
+	file = fopen(path, "w");
+	for (int i = 0; i < number_count; i++)
+		fprintf(file, "%.9g\n", numbers[i]);
+	fclose(file);
+}
+
+/* Two humps with nothing between them, the smaller one first in the file. */
+static void make_humps(void)
+{
+	number_count = 1000;
+	for (int i = 0; i < number_count; i++)
+		numbers[i] = i < 300 ? 6 + i % 100 * 0.02 : 1 + (i * 7919 % 700) * (i * 7919 % 700) * 4e-6;
+}
+
+/* Most packets have no jitter, the others that of a second path. */
+static void make_two_paths(void)
+{
+	number_count = 1000;
+	for (int i = 0; i < number_count; i++)
+		numbers[i] = i < 900 ? 0 : 5 + (i - 900) * 0.01;
+}
+
+/* As a measurement: random, so that the distances between the numbers differ much. */
+static void make_random(void)
+{
+	struct rng rng;
+
+	rng_seed(&rng, 1);
+	number_count = 3000;
+	for (int i = 0; i < number_count; i++)
+		numbers[i] = -3 * log(1 - rng_uniform(&rng));
+}
+
+Test(jitter, samples_of_any_law_have_it_in_order)
+{
+	static void (*const makes[])(void) = {make_humps, make_two_paths, make_random};
+	static const double apart[] = {2000, 2000, 60};
+	static const int samples[] = {1000, 1000, 20000};
+
+	for (size_t i = 0; i < 3; i++) {
+		char path[64], jitter[80];
+		struct law law = {.jitter = jitter, .apart = apart[i], .samples = samples[i]};
+
+		makes[i]();
+		write_samples(path, sizeof path);
+		snprintf(jitter, sizeof jitter, "samples:%s", path);
+		sort_numbers(&law);
+		check_in_order(&law);
+		unlink(path);
+	}
+}
+
+/* All waves of a uniform law rise to its top: count them. The distribution stays the same. */
+Test(jitter, waves_take_the_requested_time)
+{
+	struct injector_mode_settings settings = {.jitter = "uniform:10", .jitter_wave_us = 1000, .seed = 3};
+	struct error err = {0};
+	struct injector_modes *modes = injector_modes_create(&settings, &the_clock, &err);
+	double before_us = 0, sum_us = 0, steepest = 0;
+	int waves = 0;
+
+	cr_assert_not_null(modes, "%s", err.text);
+	for (uint64_t i = 0; i < 1000000; i++) { /* one a microsecond */
+		double us = (double)judge(modes, US(1e6 + (double)i)).delay_cycles / 2000 - DELAY_US;
+
+		waves += before_us < 5 && us >= 5;
+		steepest = i > 0 ? fmax(steepest, before_us - us) : 0;
+		before_us = us;
+		sum_us += us;
+	}
+	injector_modes_destroy(modes);
+	cr_expect_float_eq(waves, 1000, 50, "%d waves in a second", waves);
+	cr_expect_float_eq(sum_us / 1e6, 5, 0.05, "mean %g us", sum_us / 1e6);
+	cr_expect_lt(steepest, 0.5 * 60 / 1000 + 0.001, "fell by %g us in a microsecond", steepest);
 }
 
 Test(jitter, never_makes_a_delay_negative_and_overtakes_only_when_told)

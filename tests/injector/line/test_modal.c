@@ -2,6 +2,7 @@
 /* The modal loop over rings: which packets arrive, in which order, and whether the counters match. */
 #include <criterion/criterion.h>
 
+#include <math.h>
 #include <string.h>
 
 #include <rte_pause.h>
@@ -13,13 +14,29 @@ enum { COUNT = 20000, WINDOW = 2000 };
 struct outcome {
 	uint64_t sent, received, overtaken, early;
 	uint8_t seen[COUNT];
-	struct ns took; /* from before the first packet was sent until the last one arrived */
+	uint64_t damaged_bits, damaged[60]; /* [byte] packets with a wrong bit there */
+	struct ns took;                     /* from before the first packet was sent until the last one arrived */
 	struct injector_statistics statistics;
 };
 
 static bool in_time(struct ns start, int64_t seconds)
 {
 	return ns_now_monotonic().v - start.v < seconds * INT64_C(1000000000);
+}
+
+/* Counts the wrong bits of the packet that was sent as `number`, except in the time when it was sent. */
+static void count_damage(struct rte_mbuf *packet, uint64_t number, struct outcome *outcome)
+{
+	uint8_t expected[60];
+	const uint8_t *bytes = rte_pktmbuf_mtod(packet, const uint8_t *);
+
+	memset(expected, (int)(number & 0xff), sizeof expected);
+	memcpy(expected + offsetof(struct rings_payload, sequence), &number, sizeof number);
+	memcpy(expected + offsetof(struct rings_payload, sent), &rings_payload(packet)->sent, sizeof number);
+	for (size_t i = 0; i < sizeof expected; i++) {
+		outcome->damaged[i] += bytes[i] != expected[i];
+		outcome->damaged_bits += (uint64_t)__builtin_popcount(bytes[i] ^ expected[i]);
+	}
 }
 
 /* Sends COUNT packets from A to B and waits until the injector holds none. `delay_us` is the minimum delay expected. */
@@ -44,6 +61,11 @@ static void run(const struct rings_options *options, double delay_us, struct out
 		for (unsigned int i = 0; i < count; i++) {
 			const struct rings_payload *payload = rings_payload(packets[i]);
 
+			if (options->modes.corrupt) {
+				count_damage(packets[i], outcome->received + i, outcome);
+				rte_pktmbuf_free(packets[i]);
+				continue;
+			}
 			cr_assert_lt(payload->sequence, COUNT);
 			outcome->seen[payload->sequence]++;
 			outcome->overtaken += payload->sequence < highest;
@@ -117,6 +139,27 @@ Test(modal, losses_and_copies_are_counted_to_the_packet)
 	cr_assert_gt(absent, 1000);
 	cr_assert_gt(twice, 500);
 	cr_assert_eq(outcome.overtaken, 0, "a copy follows its original");
+	assert_sum();
+}
+
+/* One bit of each damaged packet, in any of its 60 bytes; of 52 of them, the test knows what was sent. */
+Test(modal, corruption_flips_one_bit_and_counts_each)
+{
+	struct rings_options options = {.modes = {.corrupt = "50", .seed = 3}};
+	uint64_t packets = 0, expected;
+
+	run(&options, 0, &outcome);
+	expected = outcome.statistics.direction[0].corrupted;
+	cr_assert_float_eq((double)expected, COUNT / 2, 5 * sqrt(COUNT / 4));
+	for (int i = 0; i < 60; i++) {
+		packets += outcome.damaged[i];
+		if (i < 24 || i >= 32)
+			cr_expect_float_eq((double)outcome.damaged[i], (double)expected / 60,
+					   5 * sqrt((double)expected / 60), "byte %d", i);
+	}
+	cr_assert_eq(outcome.damaged_bits, packets, "one bit a packet");
+	cr_assert_float_eq((double)packets, (double)expected * 52 / 60, 5 * sqrt((double)expected * 52 * 8) / 60);
+	cr_assert_eq(outcome.received, COUNT);
 	assert_sum();
 }
 

@@ -36,6 +36,29 @@ Test(series, reads_numbers_skipping_comments_and_blank_lines)
 	unlink(path);
 }
 
+Test(series, reads_the_tables_of_netem)
+{
+	const char *path = write_file("# a table\n -32768 -5\t0\n\n7 32767 # end\n");
+	static const double expected[] = {-32768, -5, 0, 7, 32767};
+	struct series series;
+	struct error err = {0};
+
+	cr_assert_eq(series_read_netem(path, &series, &err), 0, "%s", err.text);
+	cr_assert_eq(series.rows, 5);
+	for (size_t i = 0; i < 5; i++)
+		cr_expect_float_eq(series.values[i], expected[i], 0);
+	free(series.values);
+	path = write_file("1 2\n3 32768\n");
+	cr_assert_eq(series_read_netem(path, &series, &err), -EINVAL);
+	cr_assert(strstr(err.text, ":2: \"32768\": expected an integer of -32768 to 32767"), "%s", err.text);
+	path = write_file("1 2.5\n");
+	cr_assert_eq(series_read_netem(path, &series, &err), -EINVAL);
+	path = write_file("# nothing\n");
+	cr_assert_eq(series_read_netem(path, &series, &err), -EINVAL);
+	cr_assert(strstr(err.text, "holds no numbers"), "%s", err.text);
+	unlink(path);
+}
+
 Test(series, names_file_and_line_of_what_is_no_number)
 {
 	const char *path = write_file("1\n2\nthree\n");

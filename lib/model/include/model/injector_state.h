@@ -47,9 +47,10 @@ struct injector_state_direction {
 	 * those that the injector's own counters miss.
 	 */
 	uint64_t unaccounted;
-	uint64_t lost, duplicated, bypassed; /* packets that a delay mode dropped, sent twice or sent without delay */
-	uint64_t disturbed;                  /* packets sent that a stall or hiccup may have delayed */
-	double rx_pps;                       /* packets received per second since the previous sample */
+	/* packets that a delay mode dropped, sent twice, damaged or sent without delay */
+	uint64_t lost, duplicated, corrupted, bypassed;
+	uint64_t disturbed; /* packets sent that a stall or hiccup may have delayed */
+	double rx_pps;      /* packets received per second since the previous sample */
 	struct injector_state_lateness lateness, undisturbed_lateness;
 	/* the delay that the modes chose; the delay until the packet was due, which order and --rate may make longer;
 	   count 0: not counted, as there are no modes */

@@ -178,6 +178,7 @@ struct injector_direction_statistics {
 	uint64_t no_mbuf;    /* duplicates not made because no buffer was free */
 	uint64_t lost;       /* packets dropped by a loss mode */
 	uint64_t duplicated; /* extra packets made by a mode */
+	uint64_t corrupted;  /* packets of which a mode flipped a bit */
 	uint64_t bypassed;   /* packets that the filter does not match: they pass without a delay */
 	uint64_t disturbed;  /* transmitted packets that were held during a stall, or arrived or left during a hiccup */
 	uint64_t calls;      /* polls of the receive port */

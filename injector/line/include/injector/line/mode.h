@@ -2,16 +2,20 @@
 /*
  * Modes change the delay of packets, or drop, duplicate, pace or exempt packets. A set of modes belongs to one
  * direction. At most one mode of a set decides the delay (`steps`, `jitter` or `replay`), and at most one drops packets
- * (`loss` or `gilbert`). The modes `duplicate`, `rate` and `only` (a filter) can be combined with any of them.
+ * (`loss` or `gilbert`). The modes `corrupt`, `duplicate`, `rate` and `only` (a filter) can be combined with any of
+ * them.
  *
  * A specification is a text:
  *   steps      "0:10,5:20,10:50" pairs of second:delay in us, seconds ascending from 0; or a file of such lines
- *   jitter     "uniform:W" adds 0..W us; "normal:S" standard deviation S us; "pareto:S,A" scale S us, shape A (> 1)
+ *   jitter     "uniform:W" adds 0..W us; "normal:S" standard deviation S us; "pareto:S,A" scale S us, shape A (> 1);
+ *              "netem:S,FILE" a distribution table of netem (docs/formats.md), multiplied by S us; "samples:FILE" the
+ *              distribution of the numbers in a file, us, one per line
  *   replay     a file of latencies in us, one per line; each holds for `replay_interval_us`; repeats
  *   loss       "P" percent, each packet independently (Bernoulli)
  *   gilbert    "P,R[,LB[,LG]]" probabilities in percent: P of the change from the good to the bad state, R of the
  *              change back, LB of loss in the bad state (default 100), LG in the good state (default 0) (Gilbert 1960,
  *              Elliott 1963)
+ *   corrupt    "P" percent; one random bit of the packet, from its first byte on, is flipped; so it is in its copies
  *   duplicate  "P" percent
  *   rate       "M" Mbit/s; limits the packets that are not lost, and their copies; counts 24 more bytes per frame, for
  *              preamble, gap and check sequence; not together with `reorder`
@@ -39,9 +43,11 @@ struct injector_modes;
 	MODE(only, "RULES", "delay only tcp:PORT,udp:PORT,port:PORT,host:ADDRESS,proto:NAME")                          \
 	MODE(loss, "PERCENT", "lose packets at random, independently")                                                 \
 	MODE(gilbert, "P,R[,LB[,LG]]", "lose packets in bursts (Gilbert-Elliott), percent")                            \
+	MODE(corrupt, "PERCENT", "flip a random bit of packets")                                                       \
 	MODE(duplicate, "PERCENT", "send packets twice")                                                               \
 	MODE(steps, "LIST|FILE", "schedule SECOND:US,SECOND:US... instead of a fixed delay")                           \
-	MODE(jitter, "KIND", "random extra delay: uniform:W, normal:S or pareto:S,A (us, shape)")                      \
+	MODE(jitter, "KIND",                                                                                           \
+	     "random extra delay: uniform:W, normal:S, pareto:S,A (us, shape), netem:S,FILE or samples:FILE")          \
 	MODE(replay, "FILE", "recorded latencies, us, one per line, instead of a fixed delay")                         \
 	MODE(rate, "MBPS", "limit each direction to MBPS Mbit/s on the wire")
 
@@ -51,6 +57,7 @@ struct injector_mode_settings {
 	INJECTOR_MODES(INJECTOR_MODE_SPECIFICATION)
 #undef INJECTOR_MODE_SPECIFICATION
 	double replay_interval_us; /* > 0 */
+	double jitter_wave_us;     /* mean time of a rise and fall of the jitter in order; 0 = the least */
 	bool reorder;              /* jitter and replay may reorder packets; false = order is kept */
 	uint64_t seed;
 	/*
