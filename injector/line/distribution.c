@@ -38,16 +38,21 @@ static double table_quantile(const struct series *table, double p)
 	return (size_t)low + 1 < table->rows ? value[0] + (value[1] - value[0]) * (at - low) : value[0];
 }
 
-/* Returns the p-quantile of the added delay, us. Pareto is shifted to start at 0 (Lomax). */
+/*
+ * Returns the p-quantile of the added delay, us. Pareto is shifted to start at 0 (Lomax). Infinite tails are cut off in
+ * the middle of the outer cells.
+ */
 static double quantile_us(const struct specification *wanted, double p)
 {
+	const double half = 0.5 / DISTRIBUTION_CELLS;
+
 	switch (wanted->kind) {
 	case UNIFORM:
 		return wanted->scale_us * p;
 	case NORMAL:
-		return wanted->scale_us * quantile_normal(p);
+		return wanted->scale_us * quantile_normal(fmin(fmax(p, half), 1 - half));
 	case PARETO:
-		return wanted->scale_us * (pow(1 - p, -1 / wanted->shape) - 1);
+		return wanted->scale_us * (pow(fmax(1 - p, half), -1 / wanted->shape) - 1);
 	case NETEM:
 		return wanted->scale_us * table_quantile(&wanted->table, p) / SERIES_NETEM_SCALE;
 	case SAMPLES:
@@ -140,11 +145,9 @@ int distribution_read(const char *specification, double quantiles_us[DISTRIBUTIO
 		return error_set(err, ENOMEM, "no memory for --jitter");
 	status = parse_values(&wanted, text) ? refuse(specification, err) : read_table(&wanted, err);
 	for (int i = 0; !status && i <= DISTRIBUTION_CELLS; i++) {
-		double p = fmin(fmax((double)i / DISTRIBUTION_CELLS, 0.5 / DISTRIBUTION_CELLS),
-				1 - 0.5 / DISTRIBUTION_CELLS);
-
 		quantiles_us[i] =
-			fmin(fmax(quantile_us(&wanted, p), -INJECTOR_DELAY_MAXIMUM_US), INJECTOR_DELAY_MAXIMUM_US);
+			fmin(fmax(quantile_us(&wanted, (double)i / DISTRIBUTION_CELLS), -INJECTOR_DELAY_MAXIMUM_US),
+			     INJECTOR_DELAY_MAXIMUM_US);
 	}
 	free(wanted.table.values);
 	free(text);

@@ -11,9 +11,8 @@
 enum { DISTRIBUTION_CELL_BITS = 14, DISTRIBUTION_CELLS = 1 << DISTRIBUTION_CELL_BITS };
 
 /*
- * Fills quantiles_us[i], i = 0 to DISTRIBUTION_CELLS, with the quantile i / DISTRIBUTION_CELLS, us; they ascend. The
- * first and the last are those in the middle of the outer cells (the 99.997th percentile), because the tail of a
- * formula may be infinite. All are cut off at plus or minus INJECTOR_DELAY_MAXIMUM_US. Returns 0, or -errno with err
+ * Fills quantiles_us[i], i = 0 to DISTRIBUTION_CELLS, with the quantile i / DISTRIBUTION_CELLS, us; they ascend.
+ * Infinite tails are cut off in the middle of the outer cells, at the 99.997th percentile; all values are cut off at plus or minus INJECTOR_DELAY_MAXIMUM_US. Returns 0, or -errno with err
  * set: -EINVAL (a bad specification), -EBADMSG (a bad file), -ENOENT, -ENOMEM.
  */
 int distribution_read(const char *specification, double quantiles_us[DISTRIBUTION_CELLS + 1], struct error *err);
