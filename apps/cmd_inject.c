@@ -13,6 +13,7 @@
 
 struct settings {
 	struct injector_session_settings session;
+	struct option_list rules;
 	bool json;
 };
 
@@ -33,6 +34,8 @@ static const struct option_row rows[] = {
 	    "pcapng of the packets that enter and leave, for nomora inject-check"),
 	OPTION_HEADING("Modes"),
 	INJECTOR_MODES(MODE_ROW)
+		OPTION_LIST(struct settings, rules, "rule", 0, "RULE",
+			    "delay and modes of some packets, as 'udp:53 delay=20 loss=1'; may be given 16 times"),
 	/* settings of the modes */
 	ROW(DOUBLE, modes.replay_interval_us, "replay-interval-us", 0, "US", 1, 1e12,
 	    "time for which each value of --replay applies"),
@@ -115,6 +118,8 @@ static int run(void *context, const struct option_operands *operands, struct err
 	settings->session.ports[1] = operands->items[1];
 	settings->session.eal_arguments = operands->rest;
 	settings->session.eal_argument_count = operands->rest_count;
+	settings->session.rules = settings->rules.items;
+	settings->session.rule_count = settings->rules.count;
 	settings->session.stop = stop_flag();
 	settings->session.hurry = stop_second_flag();
 	settings->session.on_sample = settings->json ? print_sample : NULL;

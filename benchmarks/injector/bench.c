@@ -76,6 +76,8 @@ void bench_make_injector(struct bench *bench, const struct bench_options *option
 		.subtract_ns = options->subtract_ns,
 		.stall_us = options->stall_us > 0 ? options->stall_us : 1,
 		.hiccup_ns = 300,
+		.modes = {options->modes[0], options->modes[1]},
+		.rules = {options->rules[0], options->rules[1]},
 		.stamps = {{.offset = -1}, {.offset = -1}},
 	};
 	struct error err = {0};

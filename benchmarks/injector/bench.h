@@ -24,6 +24,8 @@ struct bench {
 struct bench_options {
 	double delay_us, stall_us, subtract_ns;
 	uint32_t slots;
+	struct injector_modes *modes[INJECTOR_DIRECTIONS]; /* borrowed; NULL = none */
+	struct injector_rules *rules[INJECTOR_DIRECTIONS];
 	unsigned int ring_size;
 };
 

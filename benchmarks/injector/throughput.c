@@ -4,107 +4,12 @@
  * line as fast as possible, all on this thread. For comparison, the same rings with a plain forwarding loop (as
  * testpmd's io engine). Arguments: seconds per figure (default 1), rounds (default 5).
  */
-#include <base/ns.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <rte_cycles.h>
-#include <rte_ethdev.h>
+#include "circulate.h"
 
-#include "bench.h"
-
-enum { RING_SIZE = 4096, MBUFS = 65535, BURST = 32, FRAME_BYTES = 60, FIGURES = 5 };
-
-/* Packets still to be enqueued: the rings are small, so that they stay in the cache; the line holds the rest. */
-static unsigned int waiting[2];
-
-static void enter(struct bench *bench)
-{
-	for (int port = 0; port < 2; port++) {
-		struct rte_mbuf *packets[BURST];
-		unsigned int count = RTE_MIN(waiting[port], (unsigned int)BURST);
-
-		if (count == 0 || rte_ring_free_count(bench->in[port]) < 2 * BURST ||
-		    rte_pktmbuf_alloc_bulk(bench->pool, packets, count) != 0)
-			continue;
-		for (unsigned int i = 0; i < count; i++)
-			rte_pktmbuf_append(packets[i], FRAME_BYTES);
-		rte_ring_sp_enqueue_bulk(bench->in[port], (void **)packets, count, NULL);
-		waiting[port] -= count;
-	}
-}
-
-/* Packets that left a port enter it again, as if the host behind it reflected them. */
-static unsigned int go_round(struct bench *bench)
-{
-	struct rte_mbuf *packets[BURST];
-	unsigned int total = 0;
-
-	for (int port = 0; port < 2; port++) {
-		unsigned int count = rte_ring_sc_dequeue_burst(bench->out[port], (void **)packets, BURST, NULL);
-
-		total += count;
-		if (count)
-			rte_ring_sp_enqueue_bulk(bench->in[port], (void **)packets, count, NULL);
-	}
-	return total;
-}
-
-static void forward(const struct bench *bench)
-{
-	struct rte_mbuf *packets[BURST];
-
-	for (int port = 0; port < 2; port++) {
-		uint16_t count = rte_eth_rx_burst(bench->ports[port], 0, packets, BURST);
-
-		if (count)
-			rte_eth_tx_burst(bench->ports[!port], 0, packets, count);
-	}
-}
-
-/*
- * Packets per direction and second of CPU time: on a loaded machine, wall-clock time would measure the scheduler. On a
- * dedicated CPU both are the same.
- */
-static double run(struct bench *bench, bool inject, unsigned int circulating, double seconds, double *wall_pps)
-{
-	double cpu_start = 0;
-	uint64_t warm = (uint64_t)(0.2 * 1e9 / bench->clock.ns_per_cycle);
-	uint64_t length = (uint64_t)(seconds * 1e9 / bench->clock.ns_per_cycle);
-	uint64_t start = rte_rdtsc(), now = start, counted_from = 0, packets = 0;
-
-	waiting[0] = waiting[1] = circulating / 2;
-	while (counted_from == 0 || now - counted_from < length) {
-		for (int i = 0; i < 64; i++) {
-			if (inject)
-				injector_poll(bench->injector, 1);
-			else
-				forward(bench);
-			packets += go_round(bench);
-		}
-		if (waiting[0] || waiting[1])
-			enter(bench);
-		now = rte_rdtsc();
-		if (counted_from == 0 && now - start > warm) {
-			counted_from = now;
-			packets = 0;
-			cpu_start = ns_to_s(ns_now_cpu());
-		}
-	}
-	*wall_pps = (double)packets / 2 / (bench_ns(bench, (double)(now - counted_from)) / 1e9);
-	return (double)packets / 2 / (ns_to_s(ns_now_cpu()) - cpu_start);
-}
-
-static void empty(struct bench *bench)
-{
-	struct rte_mbuf *packet;
-
-	for (int port = 0; port < 2; port++) {
-		while (rte_ring_sc_dequeue(bench->in[port], (void **)&packet) == 0 ||
-		       rte_ring_sc_dequeue(bench->out[port], (void **)&packet) == 0)
-			rte_pktmbuf_free(packet);
-	}
-}
+enum { RING_SIZE = 4096, MBUFS = 65535, FIGURES = 5 };
 
 struct figure {
 	double delay_us;
@@ -122,17 +27,17 @@ static void measure(struct bench *bench, const struct figure *figure, double sec
 	struct error err;
 
 	for (unsigned int i = 0; i < rounds; i++) {
-		forward_pps[i] = run(bench, false, 1024, seconds / 2, &unused);
-		empty(bench);
+		forward_pps[i] = circulate(bench, false, 1024, seconds / 2, &unused);
+		circulate_empty(bench);
 		bench_make_injector(bench, &(struct bench_options){.delay_us = figure->delay_us, .slots = 16384});
-		inject_pps[i] = run(bench, true, figure->circulating, seconds, &wall_pps[i]);
+		inject_pps[i] = circulate(bench, true, figure->circulating, seconds, &wall_pps[i]);
 		injector_read(bench->injector, &statistics, &err);
 		for (int d = 0; d < 2; d++) {
 			dropped += statistics.direction[d].ring_full;
 			held = RTE_MAX(held, statistics.direction[d].held);
 		}
 		injector_destroy(bench->injector);
-		empty(bench);
+		circulate_empty(bench);
 		ratio[i] = inject_pps[i] / forward_pps[i];
 	}
 	bench_sort(inject_pps, rounds);

@@ -12,8 +12,9 @@ enum { DISTRIBUTION_CELL_BITS = 14, DISTRIBUTION_CELLS = 1 << DISTRIBUTION_CELL_
 
 /*
  * Fills quantiles_us[i], i = 0 to DISTRIBUTION_CELLS, with the quantile i / DISTRIBUTION_CELLS, us; they ascend.
- * Infinite tails are cut off in the middle of the outer cells, at the 99.997th percentile; all values are cut off at plus or minus INJECTOR_DELAY_MAXIMUM_US. Returns 0, or -errno with err
- * set: -EINVAL (a bad specification), -EBADMSG (a bad file), -ENOENT, -ENOMEM.
+ * Infinite tails are cut off in the middle of the outer cells, at the 99.997th percentile; all values are cut off at
+ * plus or minus INJECTOR_DELAY_MAXIMUM_US. Returns 0, or -errno with err set: -EINVAL (a bad specification), -EBADMSG
+ * (a bad file), -ENOENT, -ENOMEM.
  */
 int distribution_read(const char *specification, double quantiles_us[DISTRIBUTION_CELLS + 1], struct error *err);
 

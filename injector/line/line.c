@@ -12,6 +12,7 @@
 #include <injector/line/sizing.h>
 
 #include "line_priv.h"
+#include "rule_priv.h"
 
 enum { SLOTS_MINIMUM = 1024, SLOTS_MAXIMUM = 1 << 22 };
 
@@ -39,12 +40,14 @@ static double longest_us(const struct injector *injector, enum injector_directio
 	double us_per_cycle = injector->clock.ns_per_cycle / 1e3;
 	uint64_t cycles = (uint64_t)llround(delay_us / us_per_cycle);
 
-	return (double)modes_longest(injector->modes[direction], cycles) * us_per_cycle;
+	return (double)rules_longest(injector->rules[direction], cycles,
+				     modes_longest(injector->modes[direction], cycles)) *
+	       us_per_cycle;
 }
 
 double injector_multiple(const struct injector *injector, enum injector_direction direction)
 {
-	return modes_multiple(injector->modes[direction]);
+	return fmax(modes_multiple(injector->modes[direction]), rules_multiple(injector->rules[direction]));
 }
 
 static int check_reach(const struct injector *injector, double delay_us, double multiple, struct error *err)
@@ -131,6 +134,7 @@ static int create_line(struct injector *injector, const struct injector_settings
 	line->rx_port = forward ? settings->port_a : settings->port_b;
 	line->tx_port = forward ? settings->port_b : settings->port_a;
 	line->modes = settings->modes[direction];
+	line->rules = settings->rules[direction];
 	line->stamps = settings->stamps[direction];
 	line->capture_rx = forward ? 0 : 1;
 	line->capture_tx = forward ? 1 : 0;
@@ -183,8 +187,8 @@ static void create_workers(struct injector *injector, const struct injector_sett
 
 static bool needs_modal_loop(const struct injector_settings *settings)
 {
-	return settings->modes[0] || settings->modes[1] || settings->capture || settings->stamps[0].offset >= 0 ||
-	       settings->stamps[1].offset >= 0;
+	return settings->modes[0] || settings->modes[1] || settings->rules[0] || settings->rules[1] ||
+	       settings->capture || settings->stamps[0].offset >= 0 || settings->stamps[1].offset >= 0;
 }
 
 struct injector *injector_create(const struct injector_settings *settings, const struct dp_clock *clock,
@@ -215,6 +219,7 @@ struct injector *injector_create(const struct injector_settings *settings, const
 	injector->hiccup_ns = fmin(settings->hiccup_ns, settings->stall_us * 1e3);
 	injector->modal = needs_modal_loop(settings);
 	memcpy(injector->modes, settings->modes, sizeof injector->modes);
+	memcpy(injector->rules, settings->rules, sizeof injector->rules);
 	if (check_limit(injector, err) || check_delay(injector, settings->delay_us, err)) {
 		injector_destroy(injector);
 		return NULL;
@@ -406,6 +411,26 @@ static struct injector_direction_statistics direction_statistics(const struct li
 	};
 }
 
+static void read_rules(const struct injector *injector, enum injector_direction direction,
+		       const struct rule_counters *counts, struct injector_statistics *statistics)
+{
+	const struct injector_rules *rules = injector->rules[direction];
+
+	statistics->rule_count[direction] = rules ? rules->count : 0;
+	for (size_t i = 0; rules && i < rules->count; i++) {
+		const struct rule_counters *count = &counts[i];
+		double scale = count->delayed ? injector->clock.ns_per_cycle / (double)count->delayed : NAN;
+
+		statistics->rules[direction][i] = (struct injector_rule_statistics){
+			.text = rules->rules[i].text,
+			.packets = count->packets,
+			.lost = count->lost,
+			.requested_mean_ns = scale * (double)count->requested_cycles,
+			.applied_mean_ns = scale * (double)count->applied_cycles,
+		};
+	}
+}
+
 int injector_read(struct injector *injector, struct injector_statistics *statistics, struct error *err)
 {
 	double us_per_cycle = injector->clock.ns_per_cycle / 1e3;
@@ -420,9 +445,11 @@ int injector_read(struct injector *injector, struct injector_statistics *statist
 		const struct worker *worker = &injector->workers[i];
 		const struct worker_snapshot *snapshot = &worker->snapshot;
 
-		for (unsigned int l = 0; l < worker->line_count; l++)
+		for (unsigned int l = 0; l < worker->line_count; l++) {
 			statistics->direction[worker->directions[l]] = direction_statistics(
 				&snapshot->count[l], snapshot->held[l], injector->clock.ns_per_cycle);
+			read_rules(injector, worker->directions[l], snapshot->rules[l], statistics);
+		}
 		statistics->hiccups += snapshot->hiccups;
 		statistics->stalls += snapshot->stalls;
 		statistics->stall_total_us += (double)snapshot->stall_cycles * us_per_cycle;
@@ -457,6 +484,14 @@ void injector_read_delays(const struct injector *injector, enum injector_directi
 	const struct line *line = injector->lines[direction];
 
 	read_buckets(injector, applied ? line->applied : line->requested, into);
+}
+
+void injector_read_rule_delays(const struct injector *injector, enum injector_direction direction, size_t rule,
+			       bool applied, struct histogram *into)
+{
+	const struct rule *of = &injector->rules[direction]->rules[rule];
+
+	read_buckets(injector, applied ? of->applied : of->requested, into);
 }
 
 int injector_reset(struct injector *injector, struct error *err)

@@ -70,6 +70,12 @@ struct line_counters {
 	uint64_t delayed, requested_cycles, applied_cycles;
 };
 
+/* Of one rule. */
+struct rule_counters {
+	uint64_t packets, lost;                             /* matched; dropped by a loss mode */
+	uint64_t delayed, requested_cycles, applied_cycles; /* as in line_counters */
+};
+
 /* The state of one direction. Indices are free-running: index & mask is a place in the arrays. */
 struct line {
 	struct dp_packet **packets;      /* [C]; entries [L]; LINE_RX_BURST more entries than slots, see fixed_loop.c */
@@ -100,6 +106,7 @@ struct line {
 
 	/* Only for the modal loop: */
 	struct injector_modes *modes; /* [C]; state [L] */
+	struct injector_rules *rules; /* [C]; state [L]; NULL = none (rule_priv.h) */
 	struct heap heap; /* [L] the held packets; the modal loop uses it instead of `packets` and `bursts` */
 	/*
 	 * [L] Packets are numbered in order of arrival. sequence: number of the next packet. Packets with numbers below
@@ -132,6 +139,7 @@ enum { WORKER_REQUEST_BITS = 1 };
 struct worker_snapshot {
 	struct line_counters count[INJECTOR_DIRECTIONS];
 	uint64_t held[INJECTOR_DIRECTIONS];
+	struct rule_counters rules[INJECTOR_DIRECTIONS][INJECTOR_RULES_MAXIMUM];
 	uint64_t stalls, stall_cycles, stall_longest_cycles, stall_transmit_cycles, hiccups;
 };
 
@@ -361,6 +369,7 @@ struct injector {
 	struct nic_clock nic_clock[INJECTOR_DIRECTIONS];
 	double delay_us[INJECTOR_DIRECTIONS];
 	struct injector_modes *modes[INJECTOR_DIRECTIONS]; /* borrowed */
+	struct injector_rules *rules[INJECTOR_DIRECTIONS]; /* borrowed */
 	double subtract_ns, expected_pps, stall_us, hiccup_ns;
 	uint64_t delay_changes;
 	uint32_t slots;

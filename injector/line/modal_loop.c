@@ -6,6 +6,7 @@
  */
 
 #include "loop_priv.h"
+#include "rule_priv.h"
 
 __extension__ typedef __int128 wide;
 
@@ -53,8 +54,15 @@ static void duplicate(struct line *line, struct dp_packet *packet, uint64_t due,
 	}
 }
 
-static void count_delay(struct line *line, uint64_t requested_cycles, uint64_t applied_cycles)
+static void count_delay(struct line *line, struct rule *rule, uint64_t requested_cycles, uint64_t applied_cycles)
 {
+	if (UNLIKELY(rule)) {
+		rule->count.delayed++;
+		rule->count.requested_cycles += requested_cycles;
+		rule->count.applied_cycles += applied_cycles;
+		lateness_add(rule->requested, requested_cycles, 1);
+		lateness_add(rule->applied, applied_cycles, 1);
+	}
 	line->count.delayed++;
 	line->count.requested_cycles += requested_cycles;
 	line->count.applied_cycles += applied_cycles;
@@ -73,21 +81,44 @@ static void corrupt(struct line *line, struct dp_packet *packet, uint64_t random
 	line->count.corrupted++;
 }
 
+/* Returns the rule that decides about the packet, or NULL, and the decision. */
+static struct rule *judge(struct line *line, const struct dp_packet *packet, uint64_t arrival, struct verdict *verdict)
+{
+	struct rule *rule = UNLIKELY(line->rules) ? rules_find(line->rules, packet) : NULL;
+	const struct injector_modes *modes = rule ? rule->modes : line->modes;
+
+	if (UNLIKELY(rule)) {
+		rule->count.packets++;
+		if (rule->fixed)
+			verdict->delay_cycles = rule->delay_cycles;
+	}
+	if (modes)
+		modes_apply(modes, packet, arrival, verdict);
+	return rule;
+}
+
+static void lose(struct line *line, struct rule *rule, struct dp_packet *packet)
+{
+	dp_packet_free(packet);
+	line->count.lost++;
+	if (rule)
+		rule->count.lost++;
+}
+
 static void take_packet(struct line *line, struct dp_packet *packet, uint64_t now)
 {
 	uint64_t arrival = arrival_of(line, packet, now);
 	struct verdict verdict = {.delay_cycles = line->delay_cycles};
-	uint64_t due, subtracted;
+	uint64_t due, subtracted, *last_due;
+	struct rule *rule;
 
 	line->count.rx_packets++;
 	if (line->capture)
 		capture_commit(line->capture, line->capture_rx,
 			       capture_fill(line->capture, 0, packet, arrival, line->capture_rx, false), 1);
-	if (line->modes)
-		modes_apply(line->modes, packet, arrival, &verdict);
+	rule = judge(line, packet, arrival, &verdict);
 	if (verdict.lost) {
-		dp_packet_free(packet);
-		line->count.lost++;
+		lose(line, rule, packet);
 		return;
 	}
 	if (verdict.bypass) {
@@ -98,16 +129,17 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 	subtracted = MIN(verdict.delay_cycles, line->subtract_cycles);
 	due = arrival + verdict.delay_cycles - subtracted;
 	if (!verdict.overtake) {
-		if ((int64_t)(due - line->last_due) < 0)
-			due = line->last_due;
-		line->last_due = due;
+		last_due = rule ? &rule->last_due : &line->last_due;
+		if ((int64_t)(due - *last_due) < 0)
+			due = *last_due;
+		*last_due = due;
 	}
 	if (UNLIKELY(verdict.corrupt))
 		corrupt(line, packet, verdict.random);
 	if (verdict.copies)
 		duplicate(line, packet, due, &verdict);
 	if (push(line, packet, &due, &verdict))
-		count_delay(line, verdict.delay_cycles, due - arrival + subtracted);
+		count_delay(line, rule, verdict.delay_cycles, due - arrival + subtracted);
 }
 
 /*

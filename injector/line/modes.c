@@ -24,6 +24,17 @@ static const char *specification_of(const struct row *row, const struct injector
 	return text;
 }
 
+int injector_mode_settings_set(struct injector_mode_settings *settings, const char *name, const char *specification)
+{
+	for (size_t i = 0; i < MODES; i++) {
+		if (strcmp(rows[i].mode->name, name) == 0) {
+			memcpy((char *)settings + rows[i].offset, &specification, sizeof specification);
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
 bool injector_modes_wanted(const struct injector_mode_settings *settings)
 {
 	for (size_t i = 0; i < MODES; i++) {

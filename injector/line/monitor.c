@@ -100,6 +100,28 @@ static struct injector_state_lateness delays_of(const struct injector_monitor *m
 	return delays;
 }
 
+static void fill_rules(const struct injector_monitor *monitor, unsigned int d,
+		       const struct injector_statistics *statistics, struct injector_state_direction *direction)
+{
+	direction->rule_count = statistics->rule_count[d];
+	for (size_t i = 0; i < direction->rule_count; i++) {
+		const struct injector_rule_statistics *count = &statistics->rules[d][i];
+		struct injector_state_rule *rule = &direction->rules[i];
+		struct injector_state_lateness *delays[] = {&rule->requested_delay, &rule->applied_delay};
+		const double means_ns[] = {count->requested_mean_ns, count->applied_mean_ns};
+
+		snprintf(rule->text, sizeof rule->text, "%s", count->text);
+		rule->packets = count->packets;
+		rule->lost = count->lost;
+		for (int applied = 0; applied < 2; applied++) {
+			histogram_reset(monitor->scratch);
+			injector_read_rule_delays(monitor->injector, d, i, applied, monitor->scratch);
+			*delays[applied] = lateness_of(monitor->scratch);
+			delays[applied]->mean_ns = means_ns[applied];
+		}
+	}
+}
+
 /*
  * If packets were dropped since the last call because the ring was full, logs a warning. The warning names the value of
  * --slots that would be enough, or the limit that slows the packets down.
@@ -307,6 +329,8 @@ int injector_monitor_sample(struct injector_monitor *monitor, struct injector_st
 	for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++)
 		fill_direction(monitor, d, &statistics.direction[d], seconds, &port[d], &port[!d],
 			       &state->direction[d]);
+	for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++)
+		fill_rules(monitor, d, &statistics, &state->direction[d]);
 	monitor->last_sample = now;
 	fill_totals(monitor, &statistics, state);
 	for (unsigned int p = 0; p < INJECTOR_DIRECTIONS; p++)

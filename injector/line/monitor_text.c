@@ -173,6 +173,23 @@ static void print_lateness(FILE *out, const struct injector_state *state)
 	print_summary(out, &state->direction[1].undisturbed_lateness, undisturbed, "ba");
 }
 
+/* With modes only: the fixed loop does not count delays. */
+static void print_delays(FILE *out, const struct injector_state *state)
+{
+	static const char *const requested = "nomora_injector_requested_delay_seconds",
+				 *const applied = "nomora_injector_applied_delay_seconds";
+	const struct injector_state_direction *ab = &state->direction[0], *ba = &state->direction[1];
+
+	if (ab->applied_delay.count == 0 || ba->applied_delay.count == 0)
+		return;
+	metric_head(out, requested, "summary", NULL, "Delay that the modes chose for a packet.");
+	print_summary(out, &ab->requested_delay, requested, "ab");
+	print_summary(out, &ba->requested_delay, requested, "ba");
+	metric_head(out, applied, "summary", NULL, "Delay until a packet was due.");
+	print_summary(out, &ab->applied_delay, applied, "ab");
+	print_summary(out, &ba->applied_delay, applied, "ba");
+}
+
 char *injector_monitor_metrics(const struct injector_state *state)
 {
 	char *text = NULL;
@@ -185,6 +202,7 @@ char *injector_monitor_metrics(const struct injector_state *state)
 	print_totals(out, state);
 	print_links(out, state);
 	print_lateness(out, state);
+	print_delays(out, state);
 	if (fclose(out) != 0) {
 		free(text);
 		return NULL;

@@ -46,6 +46,7 @@ struct session {
 	struct dp_port *ports[2];
 	bool bursts_are_system_calls;
 	struct injector_modes *modes[INJECTOR_DIRECTIONS];
+	struct injector_rules *rules[INJECTOR_DIRECTIONS];
 	_Atomic uint64_t modes_start; /* TSC of the first packet of either direction (mode.h) */
 	struct injector_capture *capture;
 	struct injector *injector;
@@ -165,16 +166,24 @@ static int start_eal(struct session *session, struct error *err)
 
 static int create_modes(struct session *session, struct error *err)
 {
-	struct injector_mode_settings modes = session->settings->modes;
+	const struct injector_session_settings *settings = session->settings;
+	struct injector_mode_settings modes = settings->modes;
+	bool wanted = injector_modes_wanted(&modes) || modes.reorder;
 
-	if (!injector_modes_wanted(&modes) && !modes.reorder)
-		return 0;
 	modes.start = &session->modes_start;
 	for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++) {
-		modes.seed = (uint64_t)session->settings->seed + d;
-		session->modes[d] = injector_modes_create(&modes, &session->clock, err);
-		if (!session->modes[d])
-			return error_code(err, EINVAL);
+		modes.seed = (uint64_t)settings->seed + d;
+		if (wanted) {
+			session->modes[d] = injector_modes_create(&modes, &session->clock, err);
+			if (!session->modes[d])
+				return error_code(err, EINVAL);
+		}
+		if (settings->rule_count > 0) {
+			session->rules[d] = injector_rules_create(settings->rules, settings->rule_count, &modes,
+								  &session->clock, err);
+			if (!session->rules[d])
+				return error_code(err, EINVAL);
+		}
 	}
 	return 0;
 }
@@ -260,6 +269,7 @@ static int create_injector(struct session *session, struct error *err)
 		.nice = (int)settings->nice,
 		.expected_pps = settings->expected_pps,
 		.modes = {session->modes[0], session->modes[1]},
+		.rules = {session->rules[0], session->rules[1]},
 		.stamps = {{.offset = -1}, {.offset = -1}},
 	};
 
@@ -425,6 +435,7 @@ static int close_session(struct session *session, struct error *err)
 	injector_destroy(session->injector);
 	for (int i = 0; i < 2; i++) {
 		injector_modes_destroy(session->modes[i]);
+		injector_rules_destroy(session->rules[i]);
 		dp_port_close(session->ports[i]);
 		interface_restore(&session->interfaces[i]);
 	}
@@ -445,7 +456,8 @@ int injector_session_run(const struct injector_session_settings *settings, struc
 	session.delay_us[INJECTOR_BA] = settings->delay_ba_us < 0 ? settings->delay_us : settings->delay_ba_us;
 	session.slots = settings->slots > 0 ? (uint32_t)settings->slots
 					    : injector_slots_default(settings->expected_pps,
-								     injector_modes_wanted(&settings->modes));
+								     injector_modes_wanted(&settings->modes) ||
+									     settings->rule_count > 0);
 	status = run(&session, err);
 	close_status = close_session(&session, &reason);
 	if (status || !close_status)

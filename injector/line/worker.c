@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "line_priv.h"
+#include "rule_priv.h"
 
 void worker_adopt_config(struct worker *worker, const struct line_config *config)
 {
@@ -46,6 +47,8 @@ static void take_snapshot(struct worker *worker)
 		settle(line);
 		snapshot->count[i] = line->count;
 		snapshot->held[i] = held(line);
+		for (size_t r = 0; line->rules && r < line->rules->count; r++)
+			snapshot->rules[i][r] = line->rules->rules[r].count;
 	}
 	snapshot->stalls = worker->stalls;
 	snapshot->stall_cycles = worker->stall_cycles;
@@ -61,6 +64,7 @@ static void reset(struct worker *worker)
 
 		settle(line);
 		memset(&line->count, 0, sizeof line->count);
+		rules_reset(line->rules);
 		/* The held packets count as received after the reset, so that rx = tx + held + ... is still true. */
 		line->count.rx_packets = held(line);
 		for (uint32_t bucket = 0; bucket < LATENESS_BUCKETS; bucket++) {

@@ -156,6 +156,21 @@ static json_t *delay_to_json(const struct injector_state_lateness *delay)
 	return delay->count ? lateness_to_json(delay) : json_null();
 }
 
+static json_t *rules_to_json(const struct injector_state_direction *direction)
+{
+	json_t *json = json_array();
+
+	for (size_t i = 0; i < direction->rule_count; i++) {
+		const struct injector_state_rule *rule = &direction->rules[i];
+
+		json_array_append_new(json, json_pack("{s:s, s:I, s:I, s:o, s:o}", "rule", rule->text, "packets",
+						      (json_int_t)rule->packets, "lost", (json_int_t)rule->lost,
+						      "requested_delay_ns", delay_to_json(&rule->requested_delay),
+						      "applied_delay_ns", delay_to_json(&rule->applied_delay)));
+	}
+	return json;
+}
+
 static json_t *direction_to_json(const struct injector_state_direction *direction)
 {
 	json_t *json = json_object();
@@ -165,6 +180,8 @@ static json_t *direction_to_json(const struct injector_state_direction *directio
 	json_object_set_new(json, "undisturbed_lateness_ns", lateness_to_json(&direction->undisturbed_lateness));
 	json_object_set_new(json, "requested_delay_ns", delay_to_json(&direction->requested_delay));
 	json_object_set_new(json, "applied_delay_ns", delay_to_json(&direction->applied_delay));
+	if (direction->rule_count > 0)
+		json_object_set_new(json, "rules", rules_to_json(direction));
 	return json;
 }
 

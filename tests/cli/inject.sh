@@ -70,6 +70,12 @@ refuses "samples out of range" 1 "value 1, 20000 us, is out of range" \
 	"${inject[@]}" net_null0 net_null1 --jitter "samples:$(printf '20000\n' >"$scratch/samples"; echo "$scratch/samples")"
 refuses "waves that are shorter than the order permits" 2 "could not stay in order: expected at least 300" \
 	"${inject[@]}" net_null0 net_null1 --jitter uniform:50 --jitter-wave-us 100
+refuses "a rule without settings" 2 '"udp:53": expected a condition and settings' \
+	"${inject[@]}" net_null0 net_null1 --rule udp:53
+refuses "a rule with a setting that is not there" 2 '"colour": expected delay=US or MODE=VALUE' \
+	"${inject[@]}" net_null0 net_null1 --rule 'udp:53 delay=1 colour=red'
+refuses "a rule's delay beyond the ring's reach" 2 "5000 us at .* --slots 131072 would do" \
+	"${inject[@]}" net_null0 net_null1 --rule 'udp:53 delay=5000' --expect-pps 14.88e6
 refuses "a corruption of more than all packets" 2 "\"101\" is not a percentage" \
 	"${inject[@]}" net_null0 net_null1 --corrupt 101
 refuses "a file of steps that is none" 1 "steps:2: found 1 field," \
@@ -169,6 +175,20 @@ case $out in
 *nomora_injector_sent_packets_total*) pass "nor to Prometheus" ;;
 *) fail "nor to Prometheus" "$out" ;;
 esac
+"$nomora" inject-ctl "$control" stop >/dev/null
+wait "$injector_pid"
+injector_pid=
+start net_null0 net_null1 --delay-us 10 --corrupt 100 --jitter "samples:$(seq 0 0.01 5 >"$scratch/some"; echo "$scratch/some")" \
+	--rule 'udp:53,host:10.0.0.0/8 delay=20 loss=1'
+check "stats have rules, damage and delays, and add up" sh -c "'$nomora' inject-ctl '$control' stats --json | jq -e '
+	.ab | .corrupted > 0 and .rx_packets == .tx_packets + .held + .ring_full + .lost
+	and .rules[0].rule == \"udp:53,host:10.0.0.0/8 delay=20 loss=1\" and .rules[0].packets == 0
+	and .rules[0].applied_delay_ns == null
+	and .requested_delay_ns.mean > 10000 and .requested_delay_ns.mean < 15000
+	and .applied_delay_ns.p50 >= 10000 and .applied_delay_ns.p99 >= .applied_delay_ns.p50'"
+run "$nomora" inject-ctl "$control" metrics
+says "$out" 'applied_delay_seconds\{direction="ab",quantile="0.99"\} [0-9.e-]+' &&
+	pass "Prometheus gets the applied delay" || fail "Prometheus gets the applied delay" "$out"
 "$nomora" inject-ctl "$control" stop >/dev/null
 wait "$injector_pid"
 injector_pid=

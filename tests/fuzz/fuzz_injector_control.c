@@ -82,6 +82,16 @@ void injector_read_delays(const struct injector *of, enum injector_direction dir
 	(void)into;
 }
 
+void injector_read_rule_delays(const struct injector *of, enum injector_direction direction, size_t rule, bool applied,
+			       struct histogram *into)
+{
+	(void)of;
+	(void)direction;
+	(void)rule;
+	(void)applied;
+	(void)into;
+}
+
 unsigned int injector_lcore_count(const struct injector *of)
 {
 	(void)of;

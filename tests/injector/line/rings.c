@@ -42,6 +42,19 @@ static void make_port(struct rings *rings, int port, unsigned int out_ring)
 	cr_assert_eq(rte_eth_dev_start(rings->ports[port]), 0);
 }
 
+static void make_rules(struct rings *rings, int direction, const struct rings_options *options)
+{
+	struct error err = {0};
+	size_t count = 0;
+
+	while (count < sizeof options->rules / sizeof *options->rules && options->rules[count])
+		count++;
+	if (count == 0)
+		return;
+	rings->rules[direction] = injector_rules_create(options->rules, count, &options->modes, &rings->clock, &err);
+	cr_assert_not_null(rings->rules[direction], "%s", err.text);
+}
+
 void rings_open(struct rings *rings, const struct rings_options *options)
 {
 	struct dp_eal_options eal = {.workers = 2, .memory_MiB = 128};
@@ -75,6 +88,8 @@ void rings_open(struct rings *rings, const struct rings_options *options)
 			cr_assert_not_null(rings->modes[i], "%s", err.text);
 		}
 		settings.modes[i] = rings->modes[i];
+		make_rules(rings, i, options);
+		settings.rules[i] = rings->rules[i];
 		settings.stamps[i] = rings->stamps;
 	}
 	if (options->capture) {
@@ -115,6 +130,7 @@ void rings_close(struct rings *rings)
 	injector_destroy(rings->injector);
 	for (int i = 0; i < 2; i++) {
 		injector_modes_destroy(rings->modes[i]);
+		injector_rules_destroy(rings->rules[i]);
 		while (rte_ring_sc_dequeue(rings->in[i], (void **)&packet) == 0)
 			rte_pktmbuf_free(packet);
 		while (rte_ring_sc_dequeue(rings->out[i], (void **)&packet) == 0)

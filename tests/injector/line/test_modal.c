@@ -195,3 +195,38 @@ Test(modal, due_times_come_from_the_nics_stamps)
 	cr_assert_eq(outcome.overtaken, 0);
 	assert_sum();
 }
+
+/*
+ * Bytes 12 and 13 of a packet are its number modulo 256: rules on the EtherType catch every 256th packet. Packets of
+ * the second rule are overtaken, those of the third never get loss, and nothing else has the rules' modes.
+ */
+Test(modal, rules_decide_alone_about_their_packets)
+{
+	struct rings_options options = {.delay_us = {50, 50},
+					.modes = {.seed = 3},
+					.rules = {"ether:0x0707 loss=100", "ether:0x0808,ether:0x0909 delay=2000",
+						  "ether:0x0707 delay=1", "ether:0x0a0a  jitter=uniform:10 loss=50"}};
+	const uint64_t each = (COUNT + 255 - 7) / 256;
+	const struct injector_rule_statistics *rules = outcome.statistics.rules[0];
+	uint64_t absent = 0, halved = 0;
+
+	run(&options, 50, &outcome);
+	for (int i = 0; i < COUNT; i++) {
+		absent += i % 256 == 7 && outcome.seen[i] == 0;
+		halved += i % 256 == 10 && outcome.seen[i] == 0;
+		cr_assert(outcome.seen[i] == 1 || i % 256 == 7 || i % 256 == 10, "packet %d", i);
+	}
+	cr_assert_eq(absent, each);
+	cr_assert_eq(outcome.statistics.rule_count[0], 4);
+	cr_assert_eq(rules[0].packets, each);
+	cr_assert_eq(rules[0].lost, each);
+	cr_assert(isnan(rules[0].applied_mean_ns), "none was held");
+	cr_assert_eq(rules[1].packets, 2 * ((COUNT + 255 - 8) / 256));
+	cr_assert_float_eq(rules[1].applied_mean_ns, 2e6, 10);
+	cr_assert_eq(rules[2].packets, 0, "the first rule decides");
+	cr_assert_eq(rules[3].lost, halved);
+	cr_assert_float_eq((double)halved, (double)rules[3].packets / 2, 5 * sqrt((double)rules[3].packets) / 2);
+	cr_assert_float_eq(rules[3].applied_mean_ns, 55000, 3000);
+	cr_assert_gt(outcome.overtaken, 0, "2000 us do not hold up 50 us");
+	assert_sum();
+}

@@ -2,11 +2,14 @@
 /* Each mode separately, on packets in memory, with a clock that the test advances. */
 #include <criterion/criterion.h>
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <injector/line/rule.h>
 
 #include "mode_priv.h"
 
@@ -266,6 +269,57 @@ Test(modes, the_filter_picks_the_applications_packets)
 	injector_modes_destroy(ping);
 }
 
+Test(modes, the_filter_knows_networks_service_classes_and_types)
+{
+	static const struct {
+		const char *only;
+		bool matches;
+	} cases[] = {{"host:10.0.0.0/24", true}, {"host:10.0.0.0/31", true},
+		     {"host:10.0.0.2/31", true}, {"host:10.0.0.4/30", false},
+		     {"host:11.0.0.0/8", false}, {"host:0.0.0.0/0", true},
+		     {"host:::/0", false},       {"dscp:46", true},
+		     {"dscp:45", false},         {"vlan:7", true},
+		     {"vlan:8", false},          {"ether:0x0800", true},
+		     {"ether:2048", true},       {"ether:0x86dd", false},
+		     {"vlan:8,dscp:46", true}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct injector_modes *modes = create((struct injector_mode_settings){.only = cases[i].only});
+
+		make_ipv4(17, host_1, host_2, 1, 2);
+		frame[15] = 46 << 2 | 1;
+		memmove(frame + 16, frame + 12, 50);
+		memcpy(frame + 12, "\x81\0\xe0\x07", 4); /* priority 7, VLAN 7 */
+		cr_expect_eq(judge(modes, 0).bypass, !cases[i].matches, "%s", cases[i].only);
+		injector_modes_destroy(modes);
+	}
+}
+
+Test(modes, rules_refuse_what_they_do_not_know)
+{
+	static const char *const bad[] = {"",
+					  "udp:53",
+					  "udp:53 ",
+					  "udp:53 delay",
+					  "udp:53 delay=-1",
+					  "udp:53 delay=10001",
+					  "udp:53 only=tcp:1",
+					  "udp:53 nothing=1",
+					  "udp:0 delay=1",
+					  "delay=1",
+					  "udp:53 loss=101",
+					  "udp:53 loss=1 gilbert=1,2",
+					  "udp:53 delay=1 steps=0:5"};
+	const struct injector_mode_settings common = {.replay_interval_us = 1e6};
+
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct error err = {0};
+
+		cr_assert_null(injector_rules_create(&bad[i], 1, &common, &the_clock, &err), "%s", bad[i]);
+		cr_assert_eq(err.code, EINVAL, "%s: %s", bad[i], err.text);
+	}
+}
+
 Test(modes, the_filter_knows_tags_fragments_ipv6_and_short_frames)
 {
 	struct injector_modes *port = create((struct injector_mode_settings){.only = "port:6379"});
@@ -390,6 +444,13 @@ Test(modes, refuses_bad_and_overlapping_specifications)
 		{.only = "proto:0"},
 		{.only = "proto:256"},
 		{.only = "tcp:65536"},
+		{.only = "host:10.0.0.0/33"},
+		{.only = "host:10.0.0.0/"},
+		{.only = "dscp:64"},
+		{.only = "vlan:4096"},
+		{.only = "ether:0x5ff"},
+		{.only = "ether:0x"},
+		{.only = "ether:0x10000"},
 		{.only = "port:1,port:2,port:3,port:4,port:5,port:6,port:7,port:8,port:9,port:10,port:11,port:12,port:"
 			 "13,"
 			 "port:14,port:15,port:16,port:17"},

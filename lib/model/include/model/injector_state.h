@@ -10,6 +10,7 @@
 #define MODEL_INJECTOR_STATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -28,6 +29,15 @@ struct injector_state_lateness {
 	int64_t p50_ns, p99_ns, p99_9_ns, maximum_ns;
 	double mean_ns;
 	int64_t count;
+};
+
+enum { INJECTOR_STATE_RULES = 16, INJECTOR_STATE_RULE_BYTES = 128 };
+
+/* The packets of one rule of --rule. The delays are as in a direction. */
+struct injector_state_rule {
+	char text[INJECTOR_STATE_RULE_BYTES]; /* cut if longer */
+	uint64_t packets, lost;               /* packets that match the rule; those of them that a loss mode dropped */
+	struct injector_state_lateness requested_delay, applied_delay;
 };
 
 /* One direction: A to B, or B to A. */
@@ -55,6 +65,8 @@ struct injector_state_direction {
 	/* the delay that the modes chose; the delay until the packet was due, which order and --rate may make longer;
 	   count 0: not counted, as there are no modes */
 	struct injector_state_lateness requested_delay, applied_delay;
+	size_t rule_count;
+	struct injector_state_rule rules[INJECTOR_STATE_RULES];
 };
 
 struct injector_state_port {

@@ -38,6 +38,7 @@
 #include <dp/clock.h>
 #include <dp/port.h>
 #include <injector/line/mode.h>
+#include <injector/line/rule.h>
 
 struct injector;
 struct injector_capture;
@@ -68,6 +69,7 @@ struct injector_settings {
 	 */
 	double expected_pps;
 	struct injector_modes *modes[INJECTOR_DIRECTIONS]; /* borrowed; NULL = fixed delay, the fastest loop */
+	struct injector_rules *rules[INJECTOR_DIRECTIONS]; /* borrowed; NULL = none */
 	/*
 	 * Location of the NIC stamp in the packets of each receive port. offset < 0: packets have no stamps, and are
 	 * held from their reception on.
@@ -186,8 +188,16 @@ struct injector_direction_statistics {
 	double requested_mean_ns, applied_mean_ns;
 };
 
+struct injector_rule_statistics {
+	const char *text;
+	uint64_t packets, lost; /* packets that match the rule; those of them that a loss mode dropped */
+	double requested_mean_ns, applied_mean_ns;
+};
+
 struct injector_statistics {
 	struct injector_direction_statistics direction[INJECTOR_DIRECTIONS];
+	struct injector_rule_statistics rules[INJECTOR_DIRECTIONS][INJECTOR_RULES_MAXIMUM];
+	size_t rule_count[INJECTOR_DIRECTIONS];
 	/* Stalls and hiccups are sums over the lcores; stall_max_us is the longest stall of any lcore. */
 	uint64_t stalls;
 	double stall_total_us, stall_max_us;
@@ -220,6 +230,9 @@ void injector_read_lateness(const struct injector *injector, enum injector_direc
  */
 void injector_read_delays(const struct injector *injector, enum injector_direction direction, bool applied,
 			  struct histogram *into);
+/* The same, of the packets of one rule. */
+void injector_read_rule_delays(const struct injector *injector, enum injector_direction direction, size_t rule,
+			       bool applied, struct histogram *into);
 
 /*
  * Zeroes all counters and histograms. The held packets stay and count as received after the reset. Returns 0, or

@@ -19,8 +19,9 @@
  *   duplicate  "P" percent
  *   rate       "M" Mbit/s; limits the packets that are not lost, and their copies; counts 24 more bytes per frame, for
  *              preamble, gap and check sequence; not together with `reorder`
- *   only       "tcp:11211", "udp:319", "port:6379", "host:10.0.0.2", "proto:icmp", or several, separated by commas:
- *              packets that match none of them are exempt from the delay and from the other modes
+ *   only       "tcp:11211", "udp:319", "port:6379", "host:10.0.0.2", "host:10.0.0.0/8", "proto:icmp", "dscp:46",
+ *              "vlan:7", "ether:0x88f7", or several, separated by commas: packets that match none of them are exempt
+ * from the delay and from the other modes
  */
 #ifndef INJECTOR_MODE_H
 #define INJECTOR_MODE_H
@@ -40,7 +41,7 @@ struct injector_modes;
  * and help. The mode itself is `mode_NAME` in mode_NAME.c.
  */
 #define INJECTOR_MODES(MODE)                                                                                           \
-	MODE(only, "RULES", "delay only tcp:PORT,udp:PORT,port:PORT,host:ADDRESS,proto:NAME")                          \
+	MODE(only, "RULES", "delay only tcp:PORT,udp:PORT,port:PORT,host:ADDRESS[/BITS],proto:NAME,...")               \
 	MODE(loss, "PERCENT", "lose packets at random, independently")                                                 \
 	MODE(gilbert, "P,R[,LB[,LG]]", "lose packets in bursts (Gilbert-Elliott), percent")                            \
 	MODE(corrupt, "PERCENT", "flip a random bit of packets")                                                       \
@@ -67,6 +68,9 @@ struct injector_mode_settings {
 	 */
 	_Atomic uint64_t *start;
 };
+
+/* Sets the specification, borrowed, of the mode with this name. Returns 0, or -EINVAL if there is none. */
+int injector_mode_settings_set(struct injector_mode_settings *settings, const char *name, const char *specification);
 
 /* Returns true if anything but the fixed delay is requested. */
 bool injector_modes_wanted(const struct injector_mode_settings *settings);

@@ -30,6 +30,8 @@ struct injector_session_settings {
 	bool take_interface;                  /* also accept a Linux interface that the host itself uses */
 	bool calibrate, hardware_stamps, trust_counter, verbose;
 	struct injector_mode_settings modes;
+	const char *const *rules; /* texts of rules (rule.h); they apply to both directions */
+	size_t rule_count;
 	char **eal_arguments;
 	int eal_argument_count;
 	/* Set `stop` to end the session after the held packets, and `hurry` to end it without them; not NULL. */
