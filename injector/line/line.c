@@ -141,13 +141,14 @@ static int create_line(struct injector *injector, const struct injector_settings
 	if (settings->capture)
 		line->capture = capture_ring_of(settings->capture, direction);
 	if (injector->modal) {
-		line->heap.capacity = injector->slots;
-		line->heap.entries = dp_memory(injector->slots * sizeof(struct heap_entry));
+		line->queue.capacity = injector->slots;
+		line->queue.ring = dp_memory(injector->slots * sizeof(struct queue_entry));
+		line->queue.heap = dp_memory(injector->slots * sizeof(struct queue_entry));
 	} else {
 		line->packets = dp_memory((injector->slots + LINE_RX_BURST) * sizeof(struct dp_packet *));
 		line->bursts = dp_memory(injector->slots * sizeof(struct line_burst));
 	}
-	if (injector->modal ? !line->heap.entries : !line->packets || !line->bursts)
+	if (injector->modal ? !line->queue.ring || !line->queue.heap : !line->packets || !line->bursts)
 		return error_set(err, ENOMEM, "no memory for %u slots; give fewer (--slots), or more memory",
 				 injector->slots);
 	return 0;
@@ -241,13 +242,14 @@ static void free_line(struct line *line)
 		return;
 	for (; line->packets && line->tail != line->head; line->tail++)
 		dp_packet_free(line->packets[line->tail & line->mask]);
-	while (line->heap.entries && line->heap.count > 0)
-		dp_packet_free(heap_pop(&line->heap).packet);
+	while (line->queue.count > 0)
+		dp_packet_free(queue_pop(&line->queue).packet);
 	while (line->outbox_count > 0)
 		dp_packet_free(line->outbox[--line->outbox_count].packet);
 	dp_memory_free(line->packets);
 	dp_memory_free(line->bursts);
-	dp_memory_free(line->heap.entries);
+	dp_memory_free(line->queue.ring);
+	dp_memory_free(line->queue.heap);
 	dp_memory_free(line);
 }
 

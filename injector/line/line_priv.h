@@ -107,17 +107,17 @@ struct line {
 	/* Only for the modal loop: */
 	struct injector_modes *modes; /* [C]; state [L] */
 	struct injector_rules *rules; /* [C]; state [L]; NULL = none (rule_priv.h) */
-	struct heap heap; /* [L] the held packets; the modal loop uses it instead of `packets` and `bursts` */
+	struct queue queue; /* [L] the held packets; the modal loop uses it instead of `packets` and `bursts` */
 	/*
 	 * [L] Packets are numbered in order of arrival. sequence: number of the next packet. Packets with numbers below
 	 * disturbed_sequence were held during a stall.
 	 */
 	uint64_t sequence, disturbed_sequence;
-	struct heap_entry outbox[LINE_TX_BURST];
-	uint16_t outbox_count; /* [L] packets in the outbox: taken from the heap, but not accepted by the transmit port
+	struct queue_entry outbox[LINE_TX_BURST];
+	uint16_t outbox_count; /* [L] packets in the outbox: taken from the queue, but not accepted by the transmit port
 				  yet */
 	uint16_t sent_count;   /* [L] packets in `sent`: transmitted at sent_at, but not in the counters yet */
-	struct heap_entry sent[LINE_TX_BURST];
+	struct queue_entry sent[LINE_TX_BURST];
 	struct dp_stamps stamps;        /* [C] */
 	struct nic_clock nic_clock;     /* [L] copied from the configuration */
 	uint64_t subtract_cycles;       /* [L] copied from the configuration; subtracted from each packet's delay */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loop for modes, due times from NIC stamps, and captures. Its packets wait in a heap, because due times need not
- * be in order of arrival; so this loop is slower than the fixed loop. Delay, order and counters are as described in
- * line.h.
+ * The loop for modes, due times from NIC stamps, and captures. Its packets wait in a queue with a heap, because due
+ * times need not be in order of arrival; so this loop is slower than the fixed loop. Delay, order and counters are as
+ * described in line.h.
  */
 
 #include "loop_priv.h"
@@ -25,18 +25,18 @@ static inline uint64_t arrival_of(const struct line *line, const struct dp_packe
 /* Returns true, and changes *due if a link is busy until later; or drops the packet and returns false. */
 static bool push(struct line *line, struct dp_packet *packet, uint64_t *due, const struct verdict *verdict)
 {
-	if (line->heap.count == line->heap.capacity) {
+	if (line->queue.count == line->queue.capacity) {
 		dp_packet_free(packet);
 		line->count.ring_full++;
 		return false;
 	}
 	*due = verdict_leave(verdict, *due);
-	heap_push(&line->heap, (struct heap_entry){
-				       .due = *due,
-				       .sequence = line->sequence++,
-				       .disturbed = line->unsettled,
-				       .packet = packet,
-			       });
+	queue_push(&line->queue, (struct queue_entry){
+					 .due = *due,
+					 .sequence = line->sequence++,
+					 .disturbed = line->unsettled,
+					 .packet = packet,
+				 });
 	return true;
 }
 
@@ -149,7 +149,7 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 static void count_sent(struct line *line)
 {
 	for (uint16_t i = 0; i < line->sent_count; i++) {
-		const struct heap_entry *entry = &line->sent[i];
+		const struct queue_entry *entry = &line->sent[i];
 		bool disturbed = line->gap || line->sent_in_gap || entry->disturbed ||
 				 entry->sequence < line->disturbed_sequence;
 
@@ -226,9 +226,11 @@ static bool send_outbox(struct worker *worker, struct line *line)
 
 static void fill_outbox(struct line *line, uint64_t now)
 {
-	while (line->outbox_count < LINE_TX_BURST && line->heap.count > 0 &&
-	       (int64_t)(now - line->heap.entries[0].due) >= 0)
-		line->outbox[line->outbox_count++] = heap_pop(&line->heap);
+	const struct queue_entry *first;
+
+	while (line->outbox_count < LINE_TX_BURST && (first = queue_first(&line->queue)) &&
+	       (int64_t)(now - first->due) >= 0)
+		line->outbox[line->outbox_count++] = queue_pop(&line->queue);
 }
 
 static void release(struct worker *worker, struct line *line, uint64_t now, bool full)
@@ -266,8 +268,12 @@ static uint32_t take(struct worker *worker, struct line *line, uint64_t *now)
 
 static bool next(const struct line *line, uint64_t *due)
 {
-	*due = line->heap.entries[0].due;
-	return line->heap.count > 0;
+	const struct queue_entry *first = queue_first(&line->queue);
+
+	if (!first)
+		return false;
+	*due = first->due;
+	return true;
 }
 
 static const struct loop modal = {take, release, next, NULL};

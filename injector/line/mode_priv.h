@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Modes of the injector, with the heap and the compiler hints that the hot loops use. */
+/* Modes of the injector, with the queue and the compiler hints that the hot loops use. */
 #ifndef LINE_MODE_PRIV_H
 #define LINE_MODE_PRIV_H
 
@@ -24,68 +24,115 @@
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 
 /*
- * Packets ordered by due time, then by arrival: a binary heap of fixed capacity, used only by the modal loop. Pushing
- * or removing a packet takes about 40 ns with thousands of packets in the heap. Each heap belongs to one lcore.
+ * Packets ordered by due time, then by arrival; of fixed capacity, used only by the modal loop. A packet that is due
+ * after all that wait in the ring goes there, which takes a few ns; in order, all packets do. The others go to a
+ * binary heap, where pushing or removing a packet takes 40 ns and more if it has thousands. Each queue belongs to one
+ * lcore.
  */
 
 struct dp_packet;
 
-struct heap_entry {
+struct queue_entry {
 	uint64_t due;           /* TSC */
 	uint64_t sequence : 63; /* order of arrival */
 	uint64_t disturbed : 1; /* arrived during a gap */
 	struct dp_packet *packet;
 };
 
-struct heap {
-	struct heap_entry *entries;
-	uint32_t count, capacity;
+struct queue {
+	struct queue_entry *ring, *heap; /* [capacity] each */
+	uint32_t capacity;
+	uint32_t count;      /* in both */
+	uint32_t heap_count; /* in the heap */
+	uint32_t head, tail; /* of the ring: places of the next packet to push and to remove */
 };
 
-static inline bool heap_before(const struct heap_entry *a, const struct heap_entry *b)
+static inline bool queue_before(const struct queue_entry *a, const struct queue_entry *b)
 {
 	int64_t difference = (int64_t)(a->due - b->due);
 
 	return difference < 0 || (difference == 0 && a->sequence < b->sequence);
 }
 
-/* The heap must not be full. */
-static inline void heap_push(struct heap *heap, struct heap_entry entry)
+static inline void queue_push_heap(struct queue *queue, struct queue_entry entry)
 {
-	uint32_t at = heap->count++;
+	struct queue_entry *heap = queue->heap;
+	uint32_t at = queue->heap_count++;
 
 	while (at > 0) {
 		uint32_t parent = (at - 1) / 2;
 
-		if (!heap_before(&entry, &heap->entries[parent]))
+		if (!queue_before(&entry, &heap[parent]))
 			break;
-		heap->entries[at] = heap->entries[parent];
+		heap[at] = heap[parent];
 		at = parent;
 	}
-	heap->entries[at] = entry;
+	heap[at] = entry;
 }
 
-/* Removes the first packet; the heap must not be empty. */
-static inline struct heap_entry heap_pop(struct heap *heap)
+static inline void queue_pop_heap(struct queue *queue)
 {
-	struct heap_entry first = heap->entries[0];
-	struct heap_entry last = heap->entries[--heap->count];
+	struct queue_entry *heap = queue->heap, last = heap[--queue->heap_count];
 	uint32_t at = 0;
 
 	for (;;) {
 		uint32_t child = 2 * at + 1;
 
-		if (child >= heap->count)
+		if (child >= queue->heap_count)
 			break;
-		if (child + 1 < heap->count && heap_before(&heap->entries[child + 1], &heap->entries[child]))
+		if (child + 1 < queue->heap_count && queue_before(&heap[child + 1], &heap[child]))
 			child++;
-		if (!heap_before(&heap->entries[child], &last))
+		if (!queue_before(&heap[child], &last))
 			break;
-		heap->entries[at] = heap->entries[child];
+		heap[at] = heap[child];
 		at = child;
 	}
-	heap->entries[at] = last;
-	return first;
+	heap[at] = last;
+}
+
+static inline bool queue_ring_is_empty(const struct queue *queue)
+{
+	return queue->count == queue->heap_count;
+}
+
+/* The queue must not be full; sequences must ascend. */
+static inline void queue_push(struct queue *queue, struct queue_entry entry)
+{
+	const struct queue_entry *last = &queue->ring[(queue->head ? queue->head : queue->capacity) - 1];
+
+	if (UNLIKELY(!queue_ring_is_empty(queue) && (int64_t)(entry.due - last->due) < 0)) {
+		queue_push_heap(queue, entry);
+	} else {
+		queue->ring[queue->head] = entry;
+		queue->head = queue->head + 1 == queue->capacity ? 0 : queue->head + 1;
+	}
+	queue->count++;
+}
+
+/* Returns the first packet, or NULL. It is valid until the next call. */
+static inline const struct queue_entry *queue_first(const struct queue *queue)
+{
+	const struct queue_entry *in_ring = &queue->ring[queue->tail];
+
+	if (queue->count == 0)
+		return NULL;
+	if (LIKELY(queue->heap_count == 0))
+		return in_ring;
+	return queue_ring_is_empty(queue) || queue_before(&queue->heap[0], in_ring) ? &queue->heap[0] : in_ring;
+}
+
+/* Removes the first packet; the queue must not be empty. */
+static inline struct queue_entry queue_pop(struct queue *queue)
+{
+	const struct queue_entry *first = queue_first(queue);
+	struct queue_entry entry = *first;
+
+	if (first == queue->heap)
+		queue_pop_heap(queue);
+	else
+		queue->tail = queue->tail + 1 == queue->capacity ? 0 : queue->tail + 1;
+	queue->count--;
+	return entry;
 }
 
 /*

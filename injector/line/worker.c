@@ -34,7 +34,7 @@ static void settle(struct line *line)
 
 static uint64_t held(const struct line *line)
 {
-	return line->packets ? line->head - line->tail : line->heap.count + line->outbox_count;
+	return line->packets ? line->head - line->tail : line->queue.count + line->outbox_count;
 }
 
 static void take_snapshot(struct worker *worker)

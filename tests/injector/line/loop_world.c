@@ -128,7 +128,7 @@ bool dp_packet_stamp(const struct dp_packet *packet, const struct dp_stamps *sta
 
 static struct dp_packet *slots[2][SLOTS + LINE_RX_BURST];
 static struct line_burst bursts[2][SLOTS];
-static struct heap_entry entries[2][SLOTS];
+static struct queue_entry ring[2][SLOTS], heap[2][SLOTS];
 bool modal;
 
 void loop_make(bool with_modal, size_t count, uint64_t gap)
@@ -143,7 +143,7 @@ void loop_make(bool with_modal, size_t count, uint64_t gap)
 		world.packets[i].arrives = 1000 + i * gap;
 	for (unsigned int d = 0; d < 2; d++) {
 		if (modal)
-			lines[d].heap = (struct heap){.entries = entries[d], .capacity = SLOTS};
+			lines[d].queue = (struct queue){.ring = ring[d], .heap = heap[d], .capacity = SLOTS};
 		else
 			lines[d].packets = slots[d];
 		lines[d].bursts = bursts[d];

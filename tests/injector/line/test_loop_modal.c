@@ -22,7 +22,7 @@ Test(loop_modal, a_limited_link_stays_busy_while_packets_are_dropped)
 	cr_assert_eq(mode_rate.create(&context, settings.rate, &modes.items[0].state, NULL), 0);
 	loop_make(true, PACKETS, wire / 2);
 	lines[0].modes = &modes;
-	for (uint64_t i = 0; i < 100000000 && (world.next_in < PACKETS || lines[0].heap.count > 0); i++)
+	for (uint64_t i = 0; i < 100000000 && (world.next_in < PACKETS || lines[0].queue.count > 0); i++)
 		loop_round();
 	worker_answer(&worker);
 	cr_assert_gt(lines[0].count.ring_full, 500);
