@@ -63,6 +63,8 @@ static const struct field total_fields[] = {
 	TOTAL("lateness_p99_ns", SIGNED, lateness.p99_ns),
 	TOTAL("lateness_p99_9_ns", SIGNED, lateness.p99_9_ns),
 	TOTAL("lateness_max_ns", SIGNED, lateness.maximum_ns),
+	TOTAL("lateness_mean_ns", REAL, lateness.mean_ns),
+	TOTAL("lateness_count", SIGNED, lateness.count),
 };
 
 static const struct field direction_fields[] = {
@@ -273,7 +275,25 @@ struct injector_interval injector_interval_whole(const struct injector_state_tot
 		.lcores = totals->lcores,
 		.stall_us = totals->stall_us,
 		.transmit_stall_us = zero_if_unknown(totals->transmit_stall_us),
+		.received = (double)totals->rx_packets[0] + (double)totals->rx_packets[1],
+		.ring_full = (double)totals->ring_full,
+		.no_mbuf = (double)totals->no_mbuf,
+		.rx_missed = (double)totals->rx_missed,
+		.rx_errors = (double)totals->rx_errors,
+		.tx_errors = (double)totals->tx_errors,
+		.unaccounted = (double)totals->unaccounted,
+		.late_us = zero_if_unknown(totals->lateness.mean_ns) / 1e3,
+		.late_p99_us = (double)totals->lateness.p99_ns / 1e3,
 	};
+}
+
+/* Returns the mean of the packets that only `after` counts; 0 if there are none. */
+static double mean_late_us(const struct injector_state_lateness *before, const struct injector_state_lateness *after)
+{
+	double sum_ns = zero_if_unknown(after->mean_ns) * (double)after->count -
+			zero_if_unknown(before->mean_ns) * (double)before->count;
+
+	return after->count > before->count ? fmax(sum_ns, 0) / (double)(after->count - before->count) / 1e3 : 0;
 }
 
 struct injector_interval injector_interval_between(const struct injector_state_totals *before,
@@ -290,6 +310,15 @@ struct injector_interval injector_interval_between(const struct injector_state_t
 		.lcores = to.lcores,
 		.stall_us = to.stall_us - from.stall_us,
 		.transmit_stall_us = to.transmit_stall_us - from.transmit_stall_us,
+		.received = to.received - from.received,
+		.ring_full = to.ring_full - from.ring_full,
+		.no_mbuf = to.no_mbuf - from.no_mbuf,
+		.rx_missed = to.rx_missed - from.rx_missed,
+		.rx_errors = to.rx_errors - from.rx_errors,
+		.tx_errors = to.tx_errors - from.tx_errors,
+		.unaccounted = to.unaccounted - from.unaccounted,
+		.late_us = mean_late_us(&before->lateness, &after->lateness),
+		.late_p99_us = to.late_p99_us,
 	};
 }
 

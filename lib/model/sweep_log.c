@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,12 +70,46 @@ json_t *sweep_log_accepted_to_json(const struct sweep_log_run *run)
 	return run_to_json(run, "accepted");
 }
 
+/* The counters of an interval, each with its name in the log. */
+static const struct {
+	const char *name;
+	size_t offset;
+} counters[] = {
+#define COUNTER(name, member)                                                                                          \
+	{                                                                                                              \
+		name, offsetof(struct injector_interval, member)                                                       \
+	}
+	COUNTER("received", received),
+	COUNTER("packets", packets),
+	COUNTER("dropped", dropped),
+	COUNTER("ring_full", ring_full),
+	COUNTER("nombuf", no_mbuf),
+	COUNTER("rx_missed", rx_missed),
+	COUNTER("rx_errors", rx_errors),
+	COUNTER("tx_errors", tx_errors),
+	COUNTER("unaccounted", unaccounted),
+	COUNTER("disturbed", disturbed),
+	COUNTER("stalls", stalls),
+	COUNTER("stall_us", stall_us),
+	COUNTER("transmit_stall_us", transmit_stall_us),
+	COUNTER("late_us", late_us),
+	COUNTER("late_p99_us", late_p99_us),
+#undef COUNTER
+};
+
+static double *counter_of(struct injector_interval *interval, size_t offset)
+{
+	return (double *)(void *)((char *)interval + offset);
+}
+
 static json_t *injector_to_json(const struct injector_interval *injector)
 {
-	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "packets", injector->packets, "dropped",
-			 injector->dropped, "disturbed", injector->disturbed, "stalls", injector->stalls, "stall_us",
-			 injector->stall_us, "transmit_stall_us", injector->transmit_stall_us, "lcores",
-			 injector->lcores);
+	struct injector_interval copy = *injector;
+	json_t *json = json_pack("{s:f}", "lcores", injector->lcores);
+
+	for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
+		json_object_set_new(json, counters[i].name, json_real(*counter_of(&copy, counters[i].offset)));
+	return json;
 }
 
 static double read_counter(struct json_reader *reader, const json_t *injector, const char *name)
@@ -91,14 +126,10 @@ static void read_injector(struct json_reader *reader, const json_t *line, struct
 		return;
 	attempt->injector = (struct injector_interval){
 		.elapsed_s = attempt->elapsed_s,
-		.packets = read_counter(reader, injector, "packets"),
-		.dropped = read_counter(reader, injector, "dropped"),
-		.disturbed = read_counter(reader, injector, "disturbed"),
-		.stalls = read_counter(reader, injector, "stalls"),
 		.lcores = json_may_number(reader, injector, "injector", "lcores", 1, 1024, 1),
-		.stall_us = read_counter(reader, injector, "stall_us"),
-		.transmit_stall_us = read_counter(reader, injector, "transmit_stall_us"),
 	};
+	for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
+		*counter_of(&attempt->injector, counters[i].offset) = read_counter(reader, injector, counters[i].name);
 }
 
 /* Sets the member unless the value is unknown (not finite). */

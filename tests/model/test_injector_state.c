@@ -137,6 +137,7 @@ Test(injector_state, an_interval_is_the_difference_of_two_states)
 					       .stall_us = 700,
 					       .transmit_stall_us = 100,
 					       .ring_full = 1,
+					       .lateness = {.mean_ns = 100, .count = 100},
 					       .lcores = 2};
 	struct injector_state_totals after = before;
 	struct injector_interval interval;
@@ -146,9 +147,16 @@ Test(injector_state, an_interval_is_the_difference_of_two_states)
 	after.stall_us += 500e3;
 	after.transmit_stall_us += 100e3;
 	after.rx_missed += 3;
+	after.rx_packets[0] += 203;
+	after.lateness = (struct injector_state_lateness){.mean_ns = 400, .count = 300, .p99_ns = 900};
 	interval = injector_interval_between(&before, &after, 2);
 	cr_assert_eq(interval.packets, 200);
 	cr_assert_eq(interval.dropped, 3);
+	cr_assert_eq(interval.received, 203);
+	cr_assert_eq(interval.rx_missed, 3);
+	cr_assert_eq(interval.ring_full, 0);
+	cr_assert_float_eq(interval.late_us, 0.55, 1e-12, "100 of 0.1 us before, 300 of 0.4 us after");
+	cr_assert_eq(interval.late_p99_us, 0.9);
 	cr_assert_float_eq(injector_interval_stall_percent(&interval), 10, 1e-9, "0.4 s of two threads' 2 s");
 	cr_assert_float_eq(injector_interval_stall_bound_percent(&interval), 20, 1e-9);
 	cr_assert_float_eq(injector_interval_disturbed_percent(&interval), 25, 1e-9);

@@ -49,7 +49,7 @@ Test(sweep_log, an_attempt_is_read_back_as_it_was_written)
 					    .rtt_us = 30,
 					    .rtt_expected_us = 25,
 					    .has_injector = true,
-					    .injector = {1.5, 2, 3, 4, 5, 6, 7, 0.5},
+					    .injector = {1.5, 2, 3, 4, 5, 6, 7, 0.5, 8, 9, 10, 11, 12, 13, 14, 15, 16},
 					    .steal_percent = 1,
 					    .busy_percent = 2,
 					    .load = 3,

@@ -127,7 +127,11 @@ struct injector_interval {
 	double disturbed; /* packets sent that a stall or hiccup may have delayed */
 	double stalls;
 	double lcores;
-	double stall_us, transmit_stall_us; /* sums over the threads */
+	double stall_us, transmit_stall_us;                                      /* sums over the threads */
+	double received;                                                         /* packets, sum of both directions */
+	double ring_full, no_mbuf, rx_missed, rx_errors, tx_errors, unaccounted; /* the parts of `dropped` */
+	double late_us;     /* mean time from when a packet was due to when it was released; 0 if none was sent */
+	double late_p99_us; /* 99th percentile of that time, since the injector's start or last reset */
 };
 
 struct injector_interval injector_interval_between(const struct injector_state_totals *before,
