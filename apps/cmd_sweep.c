@@ -65,8 +65,23 @@ static int print_runs(const struct sweep_plan *plan)
 	return code;
 }
 
+/* Returns the whole plan as a file's text; NULL if out of memory. */
+static char *plan_text(const struct sweep_plan *plan)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *stream = open_memstream(&text, &bytes);
+
+	if (stream)
+		sweep_plan_print(plan, true, stream);
+	if (stream && fclose(stream) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
 /* Checks the parsed plan and carries it out. Returns the exit code. */
-static int run_plan(struct sweep_world *world)
+static int run_checked(struct sweep_world *world)
 {
 	static const enum command_exit codes[] = {
 		[SWEEP_COMPLETE] = COMMAND_OK, [SWEEP_FAILED] = COMMAND_FAILED, [SWEEP_DISTURBED] = COMMAND_NEGATIVE};
@@ -77,6 +92,19 @@ static int run_plan(struct sweep_world *world)
 	if (sweep_world_check(world, &err) != 0)
 		return command_fail(&err, world->plan_is_bad ? COMMAND_FAILED : COMMAND_USAGE);
 	return world->plan->dry_run ? print_runs(world->plan) : (int)codes[sweep_world_run(world, stdout)];
+}
+
+static int run_plan(struct sweep_world *world)
+{
+	char *text = plan_text(world->plan); /* before the lab's hosts replace the plan's names */
+	int code;
+
+	if (!text)
+		return command_fail(&(struct error){.code = ENOMEM, .text = "out of memory"}, COMMAND_FAILED);
+	world->plan->text = text;
+	code = run_checked(world);
+	free(text);
+	return code;
 }
 
 /* Reads the plan's file, then the options of the command line, which override it; then runs the plan. */
@@ -140,7 +168,7 @@ static int write_plan(const struct sweep_plan *plan, const char *path, struct er
 	if (stream) {
 		fputs("# Made by nomora sweep from a command line. Repeat it: nomora sweep FILE -o SWEEP.csv\n",
 		      stream);
-		sweep_plan_print(plan, stream);
+		sweep_plan_print(plan, false, stream);
 	}
 	if (!stream || fclose(stream) != 0 || !text)
 		code = error_set(err, ENOMEM, "out of memory");

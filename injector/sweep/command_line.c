@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,8 +144,11 @@ int sweep_plan_from_command(struct sweep_plan *plan, int count, char *const *wor
 	plan->client = texts->client;
 	if (plan->server)
 		plan->server = texts->server;
-	if (plan->server && !plan->server_ready)
+	if (plan->server && !plan->server_ready) {
 		plan->server_ready = texts->client;
+		plan->ready_timeout_s =
+			fmax(plan->ready_timeout_s, plan->timeout_s); /* it runs as long as the client */
+	}
 	if (strcmp(plan->application, defaults.application) == 0)
 		plan->application = texts->name;
 	return 0;
@@ -189,7 +193,8 @@ static void print_row(FILE *out, const struct option_row *row, const void *field
 		fprintf(out, "%s = %s\n", row->name, number);
 		break;
 	case OPTION_KIND_STRING:
-		fprintf(out, "%s = %s\n", row->name, *(const char *const *)field);
+		if (*(const char *const *)field)
+			fprintf(out, "%s = %s\n", row->name, *(const char *const *)field);
 		break;
 	case OPTION_KIND_CHOICE:
 		fprintf(out, "%s = %s\n", row->name, row->choices[*(const int *)field]);
@@ -204,13 +209,13 @@ static void print_row(FILE *out, const struct option_row *row, const void *field
 	}
 }
 
-void sweep_plan_print(const struct sweep_plan *plan, FILE *out)
+void sweep_plan_print(const struct sweep_plan *plan, bool all, FILE *out)
 {
 	struct sweep_plan defaults;
 
 	sweep_plan_defaults(&defaults);
 	for (const struct option_row *row = sweep_plan_rows; row->kind != OPTION_KIND_END; row++)
 		if (row->kind != OPTION_KIND_HEADING && !is_of_command(row->offset) &&
-		    option_is_set(row, plan, &defaults))
+		    (all || option_is_set(row, plan, &defaults)))
 			print_row(out, row, (const char *)plan + row->offset);
 }

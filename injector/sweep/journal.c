@@ -171,8 +171,11 @@ int journal_open(const struct sweep_plan *plan, bool has_rows, struct journal **
 {
 	char path[4096];
 	struct last_plan found;
-	struct sweep_log_plan ours = {
-		.application = plan->application, .client = plan->client, .server = plan->server, .seed = plan->seed};
+	struct sweep_log_plan ours = {.application = plan->application,
+				      .client = plan->client,
+				      .server = plan->server,
+				      .seed = plan->seed,
+				      .file = plan->text};
 	bool is_ours;
 	int code = 0;
 
@@ -252,6 +255,14 @@ void journal_attempt(const struct sweeper *sweeper, const struct sweep_attempt *
 	struct sweep_log_attempt entry = journal_attempt_entry(sweeper, attempt);
 
 	write_event(sweeper->journal, sweep_log_attempt_to_json(&entry));
+}
+
+void journal_machine(struct journal *journal, const char *control)
+{
+	struct sweep_log_machine machine;
+
+	machine_describe(control, &machine);
+	write_event(journal, sweep_log_machine_to_json(&machine));
 }
 
 void journal_accept(const struct sweeper *sweeper, const struct sweep_attempt *attempt)

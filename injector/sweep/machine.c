@@ -14,12 +14,15 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <base/array.h>
 #include <base/file.h>
+#include <base/json.h>
+#include <client/request.h>
 
 /* Columns of /proc/stat, proc(5): user nice system idle iowait irq softirq steal */
 enum { TICKS_NICE = 1, TICKS_IDLE = 3, TICKS_WAIT = 4, TICKS_STEAL = 7, TICKS = 8 };
@@ -65,6 +68,47 @@ void machine_state_read(struct machine_state *state)
 	free(text);
 	if (getloadavg(&state->load, 1) != 1)
 		state->load = 0;
+}
+
+/* Copies the value of "model name" in /proc/cpuinfo; some architectures have none. */
+static void read_cpu(char *cpu, size_t bytes)
+{
+	static const char key[] = "model name";
+	char *text = file_read_all("/proc/cpuinfo", 16 << 20, NULL, NULL);
+	char *found = text ? strstr(text, key) : NULL, *value = found ? strchr(found, ':') : NULL;
+
+	if (value)
+		snprintf(cpu, bytes, "%.*s", (int)strcspn(value + 2, "\n"), value + 2);
+	free(text);
+}
+
+static void read_ports(const char *control, struct sweep_log_machine *machine)
+{
+	json_t *answer = client_ask_injector(control, "stats", NULL, (struct ns){5 * NS_PER_S}, NULL);
+	struct error scratch = {0};
+	struct json_reader reader = {.file = control, .err = &scratch};
+
+	injector_state_ports_from_json(&reader, answer, machine->port);
+	json_decref(answer);
+}
+
+void machine_describe(const char *control, struct sweep_log_machine *machine)
+{
+	time_t now = time(NULL);
+	struct machine_state state;
+	struct utsname kernel;
+	struct tm utc;
+
+	*machine = (struct sweep_log_machine){.version = NOMORA_VERSION};
+	machine_state_read(&state);
+	machine->processors = state.our_processors;
+	if (uname(&kernel) == 0)
+		snprintf(machine->kernel, sizeof machine->kernel, "%s %s %s %s", kernel.sysname, kernel.release,
+			 kernel.version, kernel.machine);
+	if (gmtime_r(&now, &utc))
+		strftime(machine->started_at, sizeof machine->started_at, "%Y-%m-%dT%H:%M:%SZ", &utc);
+	read_cpu(machine->cpu, sizeof machine->cpu);
+	read_ports(control, machine);
 }
 
 double machine_steal_percent(const struct machine_state *before, const struct machine_state *after)

@@ -193,6 +193,8 @@ static int prepare(struct sweeper *sweeper, struct error *err)
 	int code = path_set_delay(sweeper, (struct delay_pair){0, 0}, err);
 
 	sweeper->set_up = true;
+	if (!code)
+		journal_machine(sweeper->journal, plan->injector);
 	if (!code && plan->setup)
 		code = commands_must_run(sweeper, &sweeper->server_host, &setup, (struct commands_occasion){0}, err);
 	if (!code)

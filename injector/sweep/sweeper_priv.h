@@ -150,6 +150,9 @@ void machine_state_read(struct machine_state *state);
 /* Returns the share of the processors' time that the hypervisor took between two states, percent. */
 double machine_steal_percent(const struct machine_state *before, const struct machine_state *after);
 
+/* Describes this machine, and the ports of the injector with this control socket; what is not known is "" or 0. */
+void machine_describe(const char *control, struct sweep_log_machine *machine);
+
 struct awake;
 
 /*
@@ -443,6 +446,8 @@ int journal_open(const struct sweep_plan *plan, bool has_rows, struct journal **
 bool journal_is_of_our_plan(const struct journal *journal);
 /* Append an event. If the log cannot be written, the sweep goes on and journal_close() reports it once. */
 void journal_attempt(const struct sweeper *sweeper, const struct sweep_attempt *attempt);
+/* Writes what made the sweep: programs, machine, and the ports of the injector with this control socket. */
+void journal_machine(struct journal *journal, const char *control);
 void journal_accept(const struct sweeper *sweeper, const struct sweep_attempt *attempt);
 void journal_level(const struct sweeper *sweeper, const struct sweep_log_level *level);
 void journal_close(struct journal *journal); /* NULL is legal */

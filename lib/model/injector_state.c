@@ -194,6 +194,28 @@ static json_t *port_to_json(const struct injector_state_port *port)
 			 (json_int_t)port->speed_Mbps);
 }
 
+json_t *injector_state_ports_to_json(const struct injector_state_port port[INJECTOR_STATE_DIRECTIONS])
+{
+	return json_pack("[o, o]", port_to_json(&port[0]), port_to_json(&port[1]));
+}
+
+void injector_state_ports_from_json(struct json_reader *reader, const json_t *object,
+				    struct injector_state_port port[INJECTOR_STATE_DIRECTIONS])
+{
+	const json_t *ports = json_may_array(reader, object, "", "ports");
+
+	for (size_t i = 0; i < INJECTOR_STATE_DIRECTIONS; i++) {
+		const json_t *item = json_array_get(ports, i);
+		const char *name = json_may_string(reader, item, "ports", "name", "");
+		const char *driver = json_may_string(reader, item, "ports", "driver", "");
+
+		port[i] = (struct injector_state_port){.speed_Mbps = (uint32_t)json_may_integer(
+							       reader, item, "ports", "speed_Mbps", 0, UINT32_MAX, 0)};
+		snprintf(port[i].name, sizeof port[i].name, "%s", name ? name : "");
+		snprintf(port[i].driver, sizeof port[i].driver, "%s", driver ? driver : "");
+	}
+}
+
 json_t *injector_state_to_json(const struct injector_state *state)
 {
 	const struct injector_state_totals *totals = &state->totals;
@@ -207,8 +229,7 @@ json_t *injector_state_to_json(const struct injector_state *state)
 	put_fields(json, total_fields, COUNT_OF(total_fields), totals);
 	for (size_t d = 0; d < INJECTOR_STATE_DIRECTIONS; d++)
 		json_object_set_new(json, direction_names[d], direction_to_json(&state->direction[d]));
-	json_object_set_new(json, "ports",
-			    json_pack("[o, o]", port_to_json(&state->port[0]), port_to_json(&state->port[1])));
+	json_object_set_new(json, "ports", injector_state_ports_to_json(state->port));
 	if (state->has_capture)
 		json_object_set_new(json, "capture",
 				    json_pack("{s:I, s:I}", "written", (json_int_t)state->capture_written, "lost",

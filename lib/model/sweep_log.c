@@ -25,9 +25,10 @@ static const double counter_limit = 1e18;
 
 json_t *sweep_log_plan_to_json(const struct sweep_log_plan *plan)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:O}", "event", "plan", "fingerprint", plan->fingerprint,
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:O}", "event", "plan", "fingerprint", plan->fingerprint,
 			 "application", plan->application, "client", plan->client, "server",
-			 plan->server ? plan->server : "", "seed", (json_int_t)plan->seed, "plan", plan->parts);
+			 plan->server ? plan->server : "", "seed", (json_int_t)plan->seed, "file",
+			 plan->file ? plan->file : "", "plan", plan->parts);
 }
 
 static void read_plan(struct json_reader *reader, const json_t *line, struct sweep_log_plan *plan)
@@ -38,6 +39,34 @@ static void read_plan(struct json_reader *reader, const json_t *line, struct swe
 	snprintf(plan->fingerprint, sizeof plan->fingerprint, "%s", fingerprint ? fingerprint : "");
 	plan->parts = json_is_object(parts) ? parts : NULL;
 	plan->application = json_may_string(reader, line, "", "application", "");
+	plan->file = json_may_string(reader, line, "", "file", "");
+}
+
+json_t *sweep_log_machine_to_json(const struct sweep_log_machine *machine)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:o}", "event", "machine", "started_at", machine->started_at,
+			 "version", machine->version, "kernel", machine->kernel, "cpu", machine->cpu, "processors",
+			 (json_int_t)machine->processors, "ports", injector_state_ports_to_json(machine->port));
+}
+
+static void read_machine(struct json_reader *reader, const json_t *line, struct sweep_log_machine *machine)
+{
+	const struct {
+		const char *key;
+		char *text;
+		size_t bytes;
+	} texts[] = {{"started_at", machine->started_at, sizeof machine->started_at},
+		     {"version", machine->version, sizeof machine->version},
+		     {"kernel", machine->kernel, sizeof machine->kernel},
+		     {"cpu", machine->cpu, sizeof machine->cpu}};
+
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		const char *text = json_may_string(reader, line, "", texts[i].key, "");
+
+		snprintf(texts[i].text, texts[i].bytes, "%s", text ? text : "");
+	}
+	machine->processors = json_may_integer(reader, line, "", "processors", 0, 100000, 0);
+	injector_state_ports_from_json(reader, line, machine->port);
 }
 
 static json_t *run_to_json(const struct sweep_log_run *run, const char *event)
@@ -217,6 +246,9 @@ static void read_event(struct json_reader *reader, const json_t *line, struct sw
 	if (strcmp(kind, "plan") == 0) {
 		event->kind = SWEEP_LOG_PLAN;
 		read_plan(reader, line, &event->plan);
+	} else if (strcmp(kind, "machine") == 0) {
+		event->kind = SWEEP_LOG_MACHINE;
+		read_machine(reader, line, &event->machine);
 	} else if (strcmp(kind, "attempt") == 0) {
 		event->kind = SWEEP_LOG_ATTEMPT;
 		read_attempt(reader, line, &event->attempt);

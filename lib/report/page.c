@@ -61,6 +61,11 @@ static const char style[] =
 	"background:#f0f2f5;padding:1px 4px;border-radius:3px}\n"
 	".plot{max-width:100%;height:auto;display:block;margin:8px auto;background:#fff;border-radius:6px}"
 	".plot svg{max-width:100%;height:auto;display:block;margin:auto}.muted{color:#6a7482}\n"
+	"pre{font:13px/1.6 'DejaVu Sans Mono',monospace;background:#f0f2f5;padding:10px 12px;border-radius:6px;"
+	"overflow-x:auto}summary{cursor:pointer}\n"
+	".verdict{color:#fff;border-radius:8px;padding:12px 22px;margin:0 0 18px}.verdict "
+	"b{font-size:18px;display:block}"
+	".verdict.ok{background:#1a7f4b;color:#fff}.verdict.fail{background:#b3261e;color:#fff}\n"
 	".ok{color:#1a7f4b}.warn{color:#a05a00}.fail{color:#b3261e}.tag{font-weight:600}\n"
 	".cards{display:flex;gap:14px;flex-wrap:wrap}.card{flex:1;min-width:200px;background:#fff;border:1px solid "
 	"#dfe3e8;"
@@ -86,11 +91,12 @@ static const char style[] =
 	"@media(prefers-color-scheme:dark){:root{--card:#1c232b;color-scheme:dark}"
 	"body{color:#dde3ea;background:#12171c}section,.card{background:#1c232b;border-color:#313b46}"
 	"header{background:#0b2032}th{color:#a9b4c0;border-color:#3a4652}td{border-color:#2a333d}"
-	"code{background:#28313b}.muted,table::before{color:#98a4b1}.rack{background:#222b34;border-color:#3a4652}"
+	"code,pre{background:#28313b}.muted,table::before{color:#98a4b1}.rack{background:#222b34;border-color:#3a4652}"
 	/* charts are drawn on white */
 	".plot{filter:invert(.88) hue-rotate(180deg)}"
 	".rack>b{color:#a9b4c0}.slot{border-color:#4a5764}.slot.root{outline-color:#dde3ea}"
-	".ok{color:#5fc98f}.warn{color:#e6a23c}.fail{color:#f2837b}}\n";
+	".ok{color:#5fc98f}.warn{color:#e6a23c}.fail{color:#f2837b}"
+	".verdict.ok,.verdict.fail{color:#fff}}\n";
 
 void report_begin(FILE *out, const char *title)
 {

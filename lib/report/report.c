@@ -2,6 +2,7 @@
 #include <report/report.h>
 
 #include <errno.h>
+#include <limits.h>
 
 #include <base/file.h>
 
@@ -11,6 +12,7 @@ struct inputs {
 	size_t curve_count;
 	const struct curve *curves[OPTION_LIST_MAXIMUM]; /* owned */
 	struct report_sweep *sweep;
+	struct report_again *again;
 	struct cluster *cluster;
 	bool has_mesh;
 	struct latency_group mesh[LATENCY_RELATIONS];
@@ -27,6 +29,24 @@ static int load_mesh(const char *path, struct inputs *inputs, struct error *err)
 	return inputs->has_mesh ? 0 : error_set(err, ENOMEM, "%s: out of memory", path);
 }
 
+/* Loads the sweep's log, and for --sweep the files that the page will contain. */
+static int load_sweep(const struct report_settings *settings, struct inputs *inputs, struct error *err)
+{
+	char path[PATH_MAX];
+	const char *log = settings->sweep_log;
+
+	if (settings->sweep && !log) {
+		if (snprintf(path, sizeof path, "%s.log", settings->sweep) >= (int)sizeof path)
+			return error_set(err, ENAMETOOLONG, "%s: the name is too long", settings->sweep);
+		log = path;
+	}
+	if (log && !(inputs->sweep = report_sweep_load(log, err)))
+		return error_code(err, EINVAL);
+	if (settings->sweep && !(inputs->again = report_again_load(settings, log, err)))
+		return error_code(err, EINVAL);
+	return 0;
+}
+
 static int load(const struct report_settings *settings, struct inputs *inputs, struct error *err)
 {
 	for (size_t i = 0; i < settings->curves.count; i++) {
@@ -37,7 +57,7 @@ static int load(const struct report_settings *settings, struct inputs *inputs, s
 	}
 	if (settings->cluster && !(inputs->cluster = cluster_read(settings->cluster, err)))
 		return error_code(err, EIO);
-	if (settings->sweep_log && !(inputs->sweep = report_sweep_load(settings->sweep_log, err)))
+	if (load_sweep(settings, inputs, err) != 0)
 		return error_code(err, EINVAL);
 	return settings->latency ? load_mesh(settings->latency, inputs, err) : 0;
 }
@@ -47,11 +67,9 @@ static int write_sweep(FILE *out, const struct report_settings *settings, const 
 {
 	int status = 0;
 
-	if (!inputs->curve_count && !settings->curve_plot && !settings->sweep_log)
+	if (!inputs->curve_count && !settings->curve_plot && !inputs->sweep)
 		return 0;
 	fputs("<section><h2>Performance under added latency</h2>\n", out);
-	if (inputs->sweep)
-		report_sweep_verdict(out, inputs->sweep);
 	if (settings->curve_plot)
 		status = report_picture(out, settings->curve_plot, "normalised performance over added round trip", err);
 	else if (inputs->curve_count)
@@ -87,6 +105,8 @@ static int write_page(FILE *out, const struct report_settings *settings, const s
 	int status;
 
 	report_begin(out, settings->title);
+	if (inputs->sweep)
+		report_sweep_verdict(out, inputs->sweep);
 	report_cards(out, inputs->curves, inputs->curve_count, inputs->has_mesh ? inputs->mesh : NULL, inputs->cluster);
 	status = write_sweep(out, settings, inputs, err);
 	if (status == 0)
@@ -109,15 +129,17 @@ static int write_page(FILE *out, const struct report_settings *settings, const s
 	}
 	if (status == 0 && settings->steps)
 		status = report_steps(out, settings->steps, err);
+	if (status == 0 && inputs->again)
+		status = report_again_print(out, inputs->again, &settings->curves, err);
 	report_end(out);
 	return status;
 }
 
 bool report_has_input(const struct report_settings *settings)
 {
-	return settings->curves.count || settings->curve_plot || settings->sweep_log || settings->latency ||
-	       settings->mesh_plot || settings->injector || settings->placement || settings->measured ||
-	       settings->doctor || settings->steps;
+	return settings->curves.count || settings->curve_plot || settings->sweep_log || settings->sweep ||
+	       settings->latency || settings->mesh_plot || settings->injector || settings->placement ||
+	       settings->measured || settings->doctor || settings->steps;
 }
 
 static void free_inputs(struct inputs *inputs)
@@ -125,6 +147,7 @@ static void free_inputs(struct inputs *inputs)
 	for (size_t i = 0; i < inputs->curve_count; i++)
 		curve_destroy((struct curve *)inputs->curves[i]);
 	report_sweep_destroy(inputs->sweep);
+	report_again_destroy(inputs->again);
 	cluster_destroy(inputs->cluster);
 }
 

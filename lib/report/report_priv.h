@@ -8,9 +8,13 @@
 
 #include <base/error.h>
 #include <base/name.h>
+#include <base/options.h>
 #include <model/cluster.h>
 #include <model/curve.h>
 #include <model/latency_table.h>
+#include <report/report.h>
+
+#include <jansson.h>
 
 /* Prints an SVG or PNG file as an <img> that needs no other file. */
 int report_picture(FILE *out, const char *path, const char *alt, struct error *err);
@@ -23,15 +27,39 @@ void report_end(FILE *out);
 int report_steps(FILE *out, const char *path, struct error *err);
 
 /*
- * Reads the sweep's log (SWEEP.csv.log); returns NULL with err set on failure. report_sweep_verdict() prints whether
- * runs were disturbed; report_sweep_details() prints whether ping confirms the injected delay, and how many runs were
- * disturbed, repeated or left out.
+ * Reads the sweep's log (SWEEP.csv.log); returns NULL with err set on failure. report_sweep_verdict() prints in green
+ * or red whether the curve can be trusted; report_sweep_details() prints whether ping confirms the injected delay, and
+ * how many runs were disturbed, repeated or left out.
  */
 struct report_sweep;
 struct report_sweep *report_sweep_load(const char *path, struct error *err);
 void report_sweep_destroy(struct report_sweep *sweep); /* NULL is legal */
 void report_sweep_verdict(FILE *out, const struct report_sweep *sweep);
 void report_sweep_details(FILE *out, struct report_sweep *sweep);
+
+/* Files within the page, nomora.page/1 (docs/formats.md). Functions return 0 or -errno with err set. */
+struct report_bundle;
+struct report_bundle *report_bundle_create(struct error *err); /* NULL on failure */
+void report_bundle_destroy(struct report_bundle *bundle);      /* NULL is legal */
+/* Adds a text; its name in the page is the last part of `path`. `text` ends with NUL. */
+int report_bundle_add(struct report_bundle *bundle, const char *path, const char *text, size_t bytes,
+		      struct error *err);
+int report_bundle_add_file(struct report_bundle *bundle, const char *path, struct error *err);
+bool report_bundle_has(const struct report_bundle *bundle, const char *name);
+int report_bundle_print(const struct report_bundle *bundle, FILE *out, struct error *err);
+/* Returns the checked nomora.page/1 of a page's text, which the caller releases; NULL with err set on failure. */
+json_t *report_bundle_parse(const char *name, const char *text, struct error *err);
+
+/*
+ * Reads settings->sweep, its log, and the other files for the page. Warns of scripts of the plan that are not attached.
+ * report_again_print() prints the section on how the sweep was made and how to repeat it, with the files. `curves` are
+ * paths. Returns NULL with err set, or 0 or -errno with err set.
+ */
+struct report_again;
+struct report_again *report_again_load(const struct report_settings *settings, const char *log, struct error *err);
+void report_again_destroy(struct report_again *again); /* NULL is legal */
+int report_again_print(FILE *out, const struct report_again *again, const struct option_list *curves,
+		       struct error *err);
 
 /* Draws the curves in one chart, as SVG in the page. Returns 0 or -errno with err set. */
 int report_curves_chart(FILE *out, const struct curve *const *curves, size_t count, struct error *err);

@@ -158,6 +158,13 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* As a sweep's log has no order by value, this sorts the level's off_us. Returns their median. */
+static double median_off_us(struct level *level)
+{
+	qsort(level->off_us, level->rtt_count, sizeof level->off_us[0], by_value);
+	return level->off_us[level->rtt_count / 2];
+}
+
 static double tolerated_us(double added_us)
 {
 	return ROUND_TRIP_OFF_SHARE * added_us + ROUND_TRIP_OFF_US;
@@ -178,8 +185,7 @@ static void print_level(FILE *out, struct level *level)
 			level->disturbed);
 		return;
 	}
-	qsort(level->off_us, level->rtt_count, sizeof level->off_us[0], by_value);
-	off_us = level->off_us[level->rtt_count / 2];
+	off_us = median_off_us(level);
 	tolerance_us = tolerated_us(level->added_us);
 	fprintf(out,
 		"<td class=\"n\">%.0f</td><td class=\"n\">%.0f</td><td class=\"n\">%+.0f</td><td class=\"n\">%d</td>",
@@ -192,45 +198,58 @@ static void print_level(FILE *out, struct level *level)
 		fputs("<td class=\"tag ok\">as injected</td></tr>\n", out);
 }
 
-/* The sweep's limits let every run pass: says what its packets met. */
-static void print_undisturbed(FILE *out, int runs, double percent)
+static size_t count_off(const struct report_sweep *totals, size_t *checked)
 {
-	static const struct {
-		double limit_percent;
-		const char *tag, *text;
-	} verdicts[] = {
-		{DISTURBED_FEW_PERCENT, "ok", ""},
-		{DISTURBED_MANY_PERCENT, "warn", ": means and high percentiles may show this machine's stalls"},
-		{INFINITY, "fail",
-		 ": the curve may show this machine's stalls more than the injected delay; do not publish it, repeat "
-		 "the "
-		 "sweep on a quieter machine or with a lower max-stall-percent or max-disturbed-percent"},
-	};
-	size_t i = 0;
+	size_t off = 0;
 
-	while (percent > verdicts[i].limit_percent)
-		i++;
-	fprintf(out,
-		"<p class=\"tag %s\">0 of %d runs were disturbed beyond the sweep's limits; %.2f&nbsp;%% of the "
-		"packets "
-		"may have been delayed by a stall%s.</p>\n",
-		verdicts[i].tag, runs, percent, verdicts[i].text);
+	*checked = 0;
+	for (size_t i = 0; i < totals->level_count; i++) {
+		struct level level = totals->levels[i];
+
+		if (level.rtt_count == 0)
+			continue;
+		++*checked;
+		off += fabs(median_off_us(&level)) > tolerated_us(level.added_us);
+	}
+	return off;
+}
+
+/* The reason why the curve cannot be trusted; NULL = it can. */
+static const char *find_fault(const struct report_sweep *totals, size_t off, double percent)
+{
+	if (totals->disturbed_runs > 0)
+		return "Runs failed a check of the sweep in every attempt.";
+	if (totals->sum.packets <= 0)
+		return "No packet passed the injector: its delay was not on the path.";
+	if (off > 0)
+		return "The round trip did not rise by the injected delay.";
+	if (percent > DISTURBED_MANY_PERCENT)
+		return "The curve may show this machine's stalls more than the injected delay.";
+	if (percent > DISTURBED_FEW_PERCENT)
+		return "Means and high percentiles may show this machine's stalls; medians do not.";
+	return NULL;
 }
 
 void report_sweep_verdict(FILE *out, const struct report_sweep *totals)
 {
 	double percent = injector_interval_disturbed_percent(&totals->sum);
+	size_t checked, off = count_off(totals, &checked);
+	const char *fault = find_fault(totals, off, percent);
 
-	if (totals->disturbed_runs == 0) {
-		print_undisturbed(out, totals->runs, percent);
-		return;
-	}
 	fprintf(out,
-		"<p class=\"tag fail\">%d of the %d runs were disturbed (the injector stalled, or ping disagreed) and "
-		"no "
-		"attempt was better, and %.2f&nbsp;%% of the packets may have been delayed by a stall: do not publish "
-		"this curve, repeat the sweep on a quieter machine.</p>\n",
-		totals->disturbed_runs, totals->runs, percent);
+		"<p class=\"verdict %s\"><b>%s</b> %d of %d runs disturbed; a stall may have delayed %.0f of %.0f "
+		"packets (%.2f&nbsp;%%)",
+		fault ? "fail" : "ok", fault ? "Do not publish this curve." : "Measured as planned.",
+		totals->disturbed_runs, totals->runs, totals->sum.disturbed, totals->sum.packets, percent);
+	if (checked > 0)
+		fprintf(out, "; the round trip rose as injected at %zu of %zu delays", checked - off, checked);
+	else
+		fputs("; no ping checked the delays", out);
+	fprintf(out, ". %s%s</p>\n", fault ? fault : "",
+		totals->sum.packets > 0 && fault
+			? " Repeat the sweep on a quieter machine, or with stricter max-stall-percent and "
+			  "max-disturbed-percent."
+			: "");
 }
 
 static void print_sum(FILE *out, const struct report_sweep *totals)

@@ -24,6 +24,12 @@ FILES = {
                  "n0,n2,10,12,20,0,100,1795188663.25\n",
     "data.csv": "y,x\n1,0\n0.9,1\n0.81,2\n0.73,3\n0.66,4\n",
     "plain.csv": "0,1\n100,0.9\n200,0.8\n300,0.7\n400,0.6\n500,0.5\n",
+    "small.csv": "delay_us,direction,run,metric,unit,better,value\n0,both,0,rate,1/s,higher,50\n",
+    "small.csv.log": '{"event":"plan","fingerprint":"x","file":"delays = 0 5 10\\n"}\n'
+                     '{"event":"attempt","delay_us":0,"run":0,"attempt":1,"elapsed_s":1,"injector":{"packets":9}}\n'
+                     '{"event":"accepted","delay_us":0,"run":0,"attempt":1}\n',
+    "page.html": '<script type="application/json" id="nomora-page">{"schema": "nomora.page/1", "files": '
+                 '[{"name": "a.csv", "text": "0,1\\n"}]}</script>\n',
     "steps.tsv": "2\tnomora sweep\tthe sweep\n",
     "small.dimacs": "p min 4 5\nn 1 2\nn 4 -2\na 1 2 0 2 1\na 1 3 0 1 2\na 2 3 0 1 1\na 2 4 0 1 3\na 3 4 0 2 1\n",
     "small.plan": "application = web\ndelays = 0 5 10\ninjector = none.sock\nserver-host = local\nclient-host = local\n"
@@ -67,6 +73,8 @@ COMMANDS = {
     "inject-check": ["inject-check", DATA + "/fuzz/pcapng/cut.pcapng", "--json"],
     "report": ["report", "--curve", CURVES + "/memcached.json", "--latency", "mesh.csv", "--cluster", "cluster.json",
                "--steps", "steps.tsv", "-o", "report.html"],
+    "report --sweep": ["report", "--sweep", "small.csv", "--attach", "steps.tsv", "-o", "report.html"],
+    "report --extract": ["report", "--extract", "page.html", "-o", "files"],
     "setup": ["setup", "host", "--server", "nats://bus:4222", "--interface", "lo", "--address", "10.0.0.1/24", "--folder", "etc", "--files-only"],
     "load": ["load", "127.0.0.1:1", "--duration", "0.1"],
     "jobs": ["jobs", "--socket", "none.sock"],

@@ -38,7 +38,7 @@ check "a page from all of them" "$nomora" report "${all[@]}" -o report.html
 has() { grep -qF -- "$1" report.html; }
 check "the curve's equation" has "1.067"
 check "ping agreed at 0 us by the attempt that counts" has 'as injected'
-check "a disturbed run is called so" has "1 of the 2 runs were disturbed"
+check "a disturbed run is called so" has "<b>Do not publish this curve.</b> 1 of 2 runs disturbed"
 check "one attempt was repeated" has "1 attempts failed a check"
 check "an older log does not tell of processors" sh -c "! grep -q '[0-9] of [0-9]</td>' report.html"
 sed '/"delay_us":50/s/"elapsed_s":1/&,"processors":1,"processors_used":0.784/' sweep.csv.log >used.csv.log
@@ -116,6 +116,40 @@ curve["levels"] = [{"x_us": 0, "measured": 1, "deviation": None, "runs": 1, "out
 json.dump(curve, sys.stdout)' <"$source_root/curves/memcached.json" >once.json
 "$nomora" report --curve once.json -o report.html
 check "one run at a delay: no deviation, and no baseline is no figure" sh -c '! grep -qw nan report.html && grep -qF "<td class=\"n\">–</td>" report.html'
+# A page that contains its sweep, and what could be wrong with such a page.
+printf 'delay_us,direction,run,metric,unit,better,value\n0,both,0,rate </script>,1/s,higher,50\n50,both,0,rate </script>,1/s,higher,40\n' >sweep.csv
+check "a page with a sweep whose log has no plan" "$nomora" report --sweep sweep.csv --curve "$source_root/curves/memcached.json" -o within.html
+check "a text cannot end the script" sh -c "test \$(grep -c '</script>' within.html) -eq 1"
+check "its files come out byte for byte" sh -c "'$nomora' report --extract within.html -o files >list && cmp sweep.csv files/sweep.csv &&
+	cmp sweep.csv.log files/sweep.csv.log && cmp '$source_root/curves/memcached.json' files/memcached.json && test \$(ls files | wc -l) -eq 3"
+check "they are listed" cmp list - <<<'files/sweep.csv
+files/sweep.csv.log
+files/memcached.json'
+echo changed >files/memcached.json && rm files/sweep.csv
+refuses "a folder that has one of the files" 1 'files/sweep.csv.log: exists already' "$nomora" report --extract within.html -o files
+check "is left as it was" sh -c "test ! -e files/sweep.csv && grep -qx changed files/memcached.json"
+refuses "a page without a sweep" 1 'two.html: no files in it; expected a page of nomora report' "$nomora" report --extract two.html -o none
+page() { printf '<script type="application/json" id="nomora-page">%s</script>' "$1" >bad.html; }
+page '{"schema": "nomora.page/1", "files": [{"name": "a.csv", "text": ""}, {"name": "../b.csv", "text": ""}]}'
+refuses "a name that leads out of the folder" 1 "bad.html: files.name: found '../b.csv', expected the name of a file" "$nomora" report --extract bad.html -o none
+page '{"schema": "nomora.page/1", "files": [{"name": ".profile", "text": ""}]}'
+refuses "a hidden file" 1 "found '.profile'" "$nomora" report --extract bad.html -o none
+page '{"schema": "nomora.page/1", "files": [{"name": "a", "text": "1"}, {"name": "a", "text": "2"}]}'
+refuses "a name twice" 1 "duplicate name 'a'" "$nomora" report --extract bad.html -o none
+page '{"schema": "nomora.page/1", "files": [{"name": "a"}]}'
+refuses "a file without a text" 1 'files.text: expected a string' "$nomora" report --extract bad.html -o none
+page '{"schema": "nomora.page/2", "files": []}'
+refuses "a page of another version" 1 "schema: found 'nomora.page/2'" "$nomora" report --extract bad.html -o none
+page '{"schema": "nomora.page/1", "fil'
+refuses "a page cut off" 1 'bad.html:' "$nomora" report --extract bad.html -o none
+check "none of them leaves a folder" test ! -e none
+printf 'a\377' >latin.txt && mkdir same && cp sweep.csv same/sweep.csv
+refuses "a file that is no UTF-8" 1 'latin.txt: expected a text in UTF-8' "$nomora" report --sweep sweep.csv --attach latin.txt -o none.html
+refuses "two files of one name" 1 'same/sweep.csv: the page already has a file of this name' "$nomora" report --sweep sweep.csv --attach same/sweep.csv -o none.html
+refuses "a sweep without its log" 1 'same/sweep.csv.log' "$nomora" report --sweep same/sweep.csv -o none.html
+refuses "--extract with an input" 2 'mutually exclusive' "$nomora" report --extract within.html --sweep sweep.csv -o none
+refuses "--attach without a sweep" 2 '--attach needs --sweep' "$nomora" report --attach sweep.csv --curve once.json -o none.html
+check "no page is left" sh -c '! ls none.html* 2>/dev/null'
 refuses "a page of nothing" 2 "no input: expected at least one of --curve" "$nomora" report -o empty.html
 check "and none is written" test ! -e empty.html
 rm -f out.html

@@ -340,7 +340,31 @@ run "$nomora" sweep disturbed.plan -o disturbed.csv
 	says "$err" '2 runs were kept although a gate refused every attempt' && pass "runs that stayed disturbed: exit 3, and the column says which" ||
 	fail "runs that stayed disturbed: exit 3, and the column says which" "exit $code" "$out$err" "$(cat disturbed.csv)"
 run "$nomora" report --sweep-log disturbed.csv.log -o disturbed.html
-check "the report's verdict comes before its table" sh -c "tr -d '\n' <disturbed.html | grep -q '2 of the 2 runs were disturbed.*<table>.*no ping'"
+check "the report's verdict comes first" sh -c "tr -d '\n' <disturbed.html | grep -q '<main><p class=\"verdict fail\"><b>Do not publish this curve.</b> 2 of 2 runs disturbed.*<table>.*no ping'"
+
+# A page from which the sweep can be repeated: its rows give the same curve, its plan is the same plan.
+mkdir plans page && echo 'echo value = $((1000000 / (2000 + ${NOMORA_DELAY_US%.*} * 5 + NOMORA_RUN)))' >plans/serve.sh
+plan_with 'application = repeated' 'delays = 0 10 50 100 200' 'repetitions = 2' 'order = as-given' 'client = sh $NOMORA_PLAN_FOLDER/serve.sh' \
+	"$good" 'max-disturbed-percent = 100' 'timeout-s = 7.5' >plans/repeated.plan
+run "$nomora" sweep plans/repeated.plan -o repeated.csv
+"$nomora" fit repeated.csv -o repeated.json >/dev/null
+check "a page with its sweep" "$nomora" report --sweep repeated.csv --curve repeated.json --attach plans/serve.sh -o page/repeated.html
+run "$nomora" report --sweep repeated.csv -o page/bare.html
+check "one without the plan's script says so" grep -q 'the plan uses serve.sh of its folder: add --attach' "$scratch/err"
+check "the page has kernel and injector's ports" sh -c "grep -qF \"\$(uname -r)\" page/repeated.html && grep -q 'net_ring0 (net_ring' page/repeated.html"
+run "$nomora" report --extract page/repeated.html -o again
+check "its files come out, and are listed" test "$(sort <<<"$out" | tr '\n' ' ')" = "again/repeated.csv again/repeated.csv.log again/repeated.json again/repeated.plan again/serve.sh "
+check "byte for byte" sh -c 'cmp repeated.csv again/repeated.csv && cmp repeated.csv.log again/repeated.csv.log && cmp plans/serve.sh again/serve.sh'
+check "the rows give the same curve" sh -c "cd again && '$nomora' fit repeated.csv -o new.json >/dev/null && cmp new.json ../repeated.json && cmp new.json repeated.json"
+"$nomora" sweep plans/repeated.plan --dry-run --json >ours.json
+check "the plan has the same schedule" sh -c "'$nomora' sweep again/repeated.plan --dry-run --json | cmp - ours.json"
+run "$nomora" sweep again/repeated.plan -o repeated.csv
+check "and is the plan of the rows: the sweep is complete" sh -c "[ $code -eq 0 ] && cmp repeated.csv again/repeated.csv"
+run "$nomora" sweep again/repeated.plan -o new.csv
+"$nomora" report --sweep new.csv --attach again/serve.sh -o page/new.html
+run "$nomora" report --extract page/new.html -o new
+check "repeated from the page, it has the same plan, byte for byte" cmp again/repeated.plan new/new.plan
+check "and the same values" bash -c 'cut -d, -f1-7 new/new.csv | cmp - <(cut -d, -f1-7 repeated.csv)'
 
 # An injector that shares its CPU with a busy loop: the gate refuses every attempt and names the other process.
 if command -v taskset >/dev/null; then

@@ -18,6 +18,7 @@ client-host = h2
 server = echo $NOMORA_SERVER "$HOME"
 server-ready = wrk 'it'\''s' '$HOME' '' http://"$NOMORA_SERVER"':80/a b' -t1
 client = wrk 'it'\''s' '$HOME' '' http://"$NOMORA_SERVER"':80/a b' -t1
+ready-timeout-s = 120
 metric = rate 1/s higher regex:Requests/sec: +([0-9.]+)
 max-stall-percent = 4
 rtt-check = true

@@ -168,7 +168,8 @@ Test(report, each_input_has_its_section)
 	}
 	cr_expect(strstr(at, "<td class=\"n\">0</td><td>d</td><td><code>c</code></td></tr>\n</table></section>\n<p "
 			     "class=\"muted\">nomora "));
-	cr_expect(strstr(text, "<p class=\"tag ok\">0 of 1 runs were disturbed"));
+	cr_expect(strstr(text,
+			 "<main>\n<p class=\"verdict fail\"><b>Do not publish this curve.</b> 0 of 1 runs disturbed"));
 	cr_expect(strstr(text, "<td>all pairs</td>"));
 	cr_expect(strstr(
 		text,

@@ -144,7 +144,8 @@ Test(report_sweep, an_attempt_without_an_accepted_run_and_a_time_of_0_change_not
 		  "%s", text);
 }
 
-/* A green line is never above packets of which a stall may have delayed many. */
+/* The verdict is green or red, and counts runs, packets and delays: no packets that a stall may have delayed are green.
+ */
 Test(report_sweep, the_verdict_counts_runs_and_packets)
 {
 #define QUIET(disturbed)                                                                                               \
@@ -152,23 +153,36 @@ Test(report_sweep, the_verdict_counts_runs_and_packets)
 		",\"injector\":{\"packets\":1000,\"dropped\":0,\"disturbed\":" #disturbed                              \
 		",\"stalls\":9,\"stall_us\":9}")                                                                       \
 	ACCEPTED(0, 0, 1, false)
+#define PACKETS ",\"injector\":{\"packets\":9,\"dropped\":0,\"disturbed\":0,\"stalls\":0,\"stall_us\":0}"
 	static const char *const quiet[][2] = {
-		{QUIET(10),
-		 "<p class=\"tag ok\">0 of 1 runs were disturbed beyond the sweep's limits; 1.00&nbsp;% of the "
-		 "packets may have been delayed by a stall.</p>\n"},
+		{ATTEMPT(0, 0, 1, RTT(20, 20)) ACCEPTED(0, 0, 1, false),
+		 "<p class=\"verdict fail\"><b>Do not publish this curve.</b> 0 of 1 runs disturbed; a stall may have "
+		 "delayed 0 of 0 packets (0.00&nbsp;%); the round trip rose as injected at 1 of 1 delays. No packet"},
+		{QUIET(10), "<p class=\"verdict ok\"><b>Measured as planned.</b> 0 of 1 runs disturbed; a stall may "
+			    "have delayed 10 "
+			    "of 1000 packets (1.00&nbsp;%); no ping checked the delays. </p>\n"},
 		{QUIET(11),
-		 "<p class=\"tag warn\">0 of 1 runs were disturbed beyond the sweep's limits; 1.10&nbsp;% of "
-		 "the packets may have been delayed by a stall: means"},
-		{QUIET(500), "<p class=\"tag warn\">0 of 1 runs"},
+		 "<p class=\"verdict fail\"><b>Do not publish this curve.</b> 0 of 1 runs disturbed; a stall may have "
+		 "delayed 11 of 1000 packets (1.10&nbsp;%); no ping checked the delays. Means"},
 		{QUIET(971),
-		 "<p class=\"tag fail\">0 of 1 runs were disturbed beyond the sweep's limits; 97.10&nbsp;% of "
-		 "the packets may have been delayed by a stall: the curve may show"},
+		 "<p class=\"verdict fail\"><b>Do not publish this curve.</b> 0 of 1 runs disturbed; a stall "
+		 "may have delayed 971 of 1000 packets (97.10&nbsp;%); no ping checked the delays. The curve "
+		 "may show"},
+		{ATTEMPT(50, 0, 1, RTT(120, 120) PACKETS) ACCEPTED(50, 0, 1, false) ATTEMPT(90, 0, 1, RTT(900, 200))
+			 ACCEPTED(90, 0, 1, false),
+		 "<p class=\"verdict fail\"><b>Do not publish this curve.</b> 0 of 2 runs disturbed; a stall may have "
+		 "delayed 0 of 9 packets (0.00&nbsp;%); the round trip rose as injected at 1 of 2 delays. The round"},
+		{ATTEMPT(50, 0, 1, RTT(120, 120) PACKETS) ACCEPTED(50, 0, 1, false),
+		 "<p class=\"verdict ok\"><b>Measured as planned.</b> 0 of 1 runs disturbed; a stall may have delayed "
+		 "0 of "
+		 "9 packets (0.00&nbsp;%); the round trip rose as injected at 1 of 1 delays. </p>\n"},
 	};
 
-	cr_assert(strstr(verdict(sample),
-			 "<p class=\"tag fail\">2 of the 7 runs were disturbed (the injector stalled, or "
-			 "ping disagreed) and no attempt was better, and 10.00&nbsp;% of the packets"),
-		  "%s", text);
+	cr_assert_eq(strstr(verdict(sample),
+			    "<p class=\"verdict fail\"><b>Do not publish this curve.</b> 2 of 7 runs "
+			    "disturbed; a stall may have delayed 40 of 400 packets (10.00&nbsp;%); the "
+			    "round trip rose as injected at 2 of 4 delays. Runs failed a check"),
+		     text, "%s", text);
 	for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++)
 		cr_assert_eq(strstr(verdict(quiet[i][0]), quiet[i][1]), text, "%s", text);
 }

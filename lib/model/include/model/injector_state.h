@@ -16,6 +16,7 @@
 #include <jansson.h>
 
 #include <base/error.h>
+#include <base/json.h>
 
 #define INJECTOR_STATE_SCHEMA "nomora.inject/1"
 
@@ -108,6 +109,11 @@ void injector_state_add_up(struct injector_state *state);
 
 /* Returns a new object, or NULL if out of memory. */
 json_t *injector_state_to_json(const struct injector_state *state);
+
+/* Writes and reads the "ports" of a state. The reader takes name, driver and speed_Mbps; they may be missing. */
+json_t *injector_state_ports_to_json(const struct injector_state_port port[INJECTOR_STATE_DIRECTIONS]);
+void injector_state_ports_from_json(struct json_reader *reader, const json_t *object,
+				    struct injector_state_port port[INJECTOR_STATE_DIRECTIONS]);
 
 /*
  * Reads the totals; `file` is for messages. Returns 0, or -errno with err set (field, what was expected). delay_us may

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SWEEP.csv.log: one JSON object a line about a sweep. Events: the plan, each attempt at a run, each accepted run, and
- * at the end each delay (level). The sweep appends events, the report reads them; a line that a killed sweep left
- * incomplete is skipped. Docs: docs/formats.md. One thread.
+ * SWEEP.csv.log: one JSON object a line about a sweep. Events: the plan, the machine, each attempt at a run, each
+ * accepted run, and at the end each delay (level). The sweep appends events, the report reads them; a line that a
+ * killed sweep left incomplete is skipped. Docs: docs/formats.md. One thread.
  */
 #ifndef MODEL_SWEEP_LOG_H
 #define MODEL_SWEEP_LOG_H
@@ -17,11 +17,12 @@
 #include <model/injector_state.h>
 #include <model/sweep.h>
 
-enum { SWEEP_LOG_REASONS_BYTES = 600, SWEEP_LOG_ATTEMPTS_MAXIMUM = 1000 };
+enum { SWEEP_LOG_REASONS_BYTES = 600, SWEEP_LOG_MACHINE_BYTES = 320, SWEEP_LOG_ATTEMPTS_MAXIMUM = 1000 };
 
 enum sweep_log_kind {
 	SWEEP_LOG_OTHER, /* an event that this version does not know */
 	SWEEP_LOG_PLAN,
+	SWEEP_LOG_MACHINE,
 	SWEEP_LOG_ATTEMPT,
 	SWEEP_LOG_ACCEPTED,
 	SWEEP_LOG_LEVEL,
@@ -72,10 +73,23 @@ struct sweep_log_plan {
 	const char *client, *server; /* for people; the reader leaves them NULL */
 	int64_t seed;
 	json_t *parts; /* object: the settings that must be the same for all rows of a file */
+	const char
+		*file; /* the whole plan, as a plan's file with all settings; "" = not known; valid as `application` */
+};
+
+/* Programs and machine of the sweep; "" and 0 = not known. */
+struct sweep_log_machine {
+	char version[SWEEP_LOG_MACHINE_BYTES]; /* of nomora */
+	char kernel[SWEEP_LOG_MACHINE_BYTES];  /* as uname -srvm */
+	char cpu[SWEEP_LOG_MACHINE_BYTES];
+	char started_at[SWEEP_STAMP_BYTES];
+	int64_t processors;                                         /* number that the sweep may use */
+	struct injector_state_port port[INJECTOR_STATE_DIRECTIONS]; /* of the injector: name, driver and speed */
 };
 
 /* Return new objects, or NULL if out of memory. */
 json_t *sweep_log_plan_to_json(const struct sweep_log_plan *plan); /* does not take ownership of `parts` */
+json_t *sweep_log_machine_to_json(const struct sweep_log_machine *machine);
 json_t *sweep_log_attempt_to_json(const struct sweep_log_attempt *attempt);
 json_t *sweep_log_accepted_to_json(const struct sweep_log_run *run);
 json_t *sweep_log_level_to_json(const struct sweep_log_level *level);
@@ -83,6 +97,7 @@ json_t *sweep_log_level_to_json(const struct sweep_log_level *level);
 struct sweep_log_event {
 	enum sweep_log_kind kind;
 	struct sweep_log_plan plan;
+	struct sweep_log_machine machine;
 	struct sweep_log_attempt attempt;
 	struct sweep_log_run accepted;
 	struct sweep_log_level level;

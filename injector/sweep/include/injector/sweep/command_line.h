@@ -28,17 +28,17 @@ void sweep_plan_defaults_in_lab(struct sweep_plan *plan);
 /*
  * Completes a plan by the words of the client's command line. The plan has the options of the command; those that are
  * not set get these values: application, the program's name; metric, that of the benchmark; server-ready, if there is a
- * server, the client itself. Returns 0, or -EINVAL or -ENOMEM with err set. The caller calls sweep_command_texts_free()
- * when it no longer uses the plan, also after an error.
+ * server, the client itself, with a ready-timeout-s of at least timeout-s. Returns 0, or -EINVAL or -ENOMEM with err
+ * set. The caller calls sweep_command_texts_free() when it no longer uses the plan, also after an error.
  */
 int sweep_plan_from_command(struct sweep_plan *plan, int count, char *const *words, struct sweep_command_texts *texts,
 			    struct error *err);
 void sweep_command_texts_free(struct sweep_command_texts *texts);
 
 /*
- * Writes the settings that differ from their defaults as a plan's file, without the options of the command (output,
- * try, ...). Does not check the stream.
+ * Writes the settings that differ from their defaults, or with `all` also those that have their default, as a plan's
+ * file, without the options of the command (output, try, ...). Does not check the stream.
  */
-void sweep_plan_print(const struct sweep_plan *plan, FILE *out);
+void sweep_plan_print(const struct sweep_plan *plan, bool all, FILE *out);
 
 #endif

@@ -55,6 +55,7 @@ struct sweep_plan {
 	int on_failure;           /* enum sweep_plan_failure */
 	/* options of the command */
 	const char *folder; /* folder of the plan's file; not a row */
+	const char *text;   /* the whole plan, as sweep_plan_print() with all settings, for the log; not a row */
 	const char *output;
 	bool keep_output, dry_run, json, force, share_machine, any_delays, no_baseline, try_once, debug, template;
 };
