@@ -95,7 +95,7 @@ def simulate(arguments, name, options):
     shutil.rmtree(part, ignore_errors=True)
     print(f"{name}: simulate {' '.join(options)}", file=sys.stderr)
     subprocess.run([arguments.nomora, "simulate", "--trace", trace_of(arguments, name), "-C", SOURCE / "curves", "--across-us", "570",
-                    *options, "-o", part], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    *options, *([] if "--hours" in options else ["--hours", "24"]), "-o", part], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     part.rename(folder)
 
 

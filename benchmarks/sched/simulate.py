@@ -42,7 +42,7 @@ def run(name, arguments):
 with tempfile.TemporaryDirectory() as folder:
     run("a trace of a million tasks", ["tracegen", "--tasks", "1000000", folder])
 run("reading and the first seconds", [*day, "--hours", "0.001", "-p", "random"])
-run("a day without preemption", [*day, "-p", PAPER])
+run("a day without preemption", [*day, "--hours", "24", "-p", PAPER])
 run("an hour, Spark's curve, racks of 192", [*day, *SPARK, "--hours", "1", "-p", PAPER])
 run("the same with 1,024 arcs a row", [*day, *SPARK, "--hours", "1", "-p", PAPER, "--machine-arcs", "1024"])
 for beta in (1, 0):

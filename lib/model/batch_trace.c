@@ -26,16 +26,18 @@ static uint32_t task_count(double count)
 /* Reads a line of the header, such as "; MaxNodes: 128". A key is the line's first word: notes may contain it, too. */
 static void read_swf_header(struct reading *reading, const char *line)
 {
-	static const char *const keys[] = {"MaxNodes:", "MaxProcs:"};
+	static const char *const keys[] = {"MaxNodes:", "MaxProcs:", "UnixStartTime:"};
 
 	line += strspn(line, "; \t");
-	for (int k = 0; k < 2; k++) {
+	for (int k = 0; k < 3; k++) {
 		size_t length = strlen(keys[k]);
 		double value = strncmp(line, keys[k], length) == 0 ? strtod(line + length, NULL) : 0;
 
-		if (value >= 1 && value <= 1e9 && k == 0)
+		if (value >= 1 && value <= BATCH_SECONDS_MAXIMUM && k == 2)
+			reading->report->origin_s = value;
+		else if (value >= 1 && value <= 1e9 && k == 0)
 			reading->report->machines = (int64_t)value;
-		else if (value >= 1 && value <= 1e9)
+		else if (value >= 1 && value <= 1e9 && k == 1)
 			reading->report->slots = (int64_t)value; /* of all machines; divided by their number later */
 	}
 }
@@ -309,12 +311,25 @@ static void settle_ids(struct reading *reading, enum batch_format format)
 	qsort(reading->jobs, reading->count, sizeof *reading->jobs, batch_compare_rows);
 }
 
-static int add_jobs(struct reading *reading, struct workload *workload)
+/* Sets the date of the first submission, at first_s of the file. read_swf_header() has set that of the file's time 0.
+ */
+static void set_origin(struct reading *reading, enum batch_format format, double first_s)
+{
+	static const double least_date_s = 1e9;
+
+	if (format == BATCH_SWF)
+		reading->report->origin_s += first_s;
+	else if (format == BATCH_SACCT || first_s >= least_date_s)
+		reading->report->origin_s = first_s;
+}
+
+static int add_jobs(struct reading *reading, enum batch_format format, struct workload *workload)
 {
 	double first_s = INFINITY;
 
 	for (size_t j = 0; j < reading->count; j++)
 		first_s = fmin(first_s, reading->jobs[j].submit_s);
+	set_origin(reading, format, first_s);
 	for (size_t j = 0; j < reading->count; j++) {
 		const struct job *job = &reading->jobs[j];
 		struct workload_task first = {.submit_us = (int64_t)((job->submit_s - first_s) * second_us),
@@ -363,13 +378,13 @@ int batch_trace_read(struct workload *workload, enum batch_format format, struct
 	struct reading reading = {.report = report, .lines = lines, .err = err, .strict = strict, .workload = workload};
 	int code;
 
-	*report = (struct batch_report){0};
+	*report = (struct batch_report){.origin_s = NAN};
 	code = read_rows(&reading, format);
 	if (code == 0 && format == BATCH_CSV)
 		code = batch_csv_number_tasks(&reading);
 	else if (code == 0)
 		settle_ids(&reading, format);
-	if (code == 0 && (find_peak(&reading) != 0 || add_jobs(&reading, workload) != 0))
+	if (code == 0 && (find_peak(&reading) != 0 || add_jobs(&reading, format, workload) != 0))
 		code = error_set(err, ENOMEM, "out of memory");
 	if (code == 0 && report->jobs == 0)
 		code = error_set(err, EINVAL, "%s: found no job that ran, in %llu rows", file_lines_name(lines),

@@ -315,7 +315,7 @@ static int read_task_row(struct google_trace_reader *reader, const struct file_l
 	now_us = workload_time(values[0]);
 	if (now_us < reader->last_us)
 		return note_row(reader, GOOGLE_TRACE_BACKWARDS, lines, "time goes backwards", err);
-	reader->last_us = now_us;
+	reader->last_us = reader->report->last_us = now_us;
 	if (reader->begin_us == BEGINS_LATE)
 		reader->begin_us = now_us;
 	if (values[3] == TASK_SCHEDULE)

@@ -26,6 +26,7 @@ struct journal_reader {
 	json_t *object; /* the current line; events borrow its strings */
 	struct cluster_default_rtt default_rtt;
 	bool has_default_rtt;
+	double origin_s;
 	int64_t last_us;
 	struct journal_pair *pairs;
 	size_t pair_capacity;
@@ -375,7 +376,7 @@ static void read_header(struct journal_reader *reader)
 	const json_t *rtt = json_object_get(reader->object, "default_rtt_us");
 
 	json_need_schema(json, reader->object, JOURNAL_SCHEMA);
-	json_may_number(json, reader->object, "", "origin_s", 0, 1e12, 0);
+	reader->origin_s = json_may_number(json, reader->object, "", "origin_s", 0, 1e12, 0);
 	if (!rtt || json->failed)
 		return;
 	rtt = json_need_object(json, reader->object, "", "default_rtt_us");
@@ -432,6 +433,11 @@ int journal_next(struct journal_reader *reader, struct journal_event *event, str
 		return more;
 	read_event(reader, event);
 	return reader->json.failed ? -EINVAL : 1;
+}
+
+double journal_origin_s(const struct journal_reader *reader)
+{
+	return reader->origin_s;
 }
 
 bool journal_is_cut(const struct journal_reader *reader)

@@ -230,6 +230,7 @@ static int read_latency(struct reading *reading, const struct journal_event *eve
 static int read_event(struct reading *reading, const struct journal_event *event, struct journal_counts *counts)
 {
 	counts->events++;
+	counts->last_us = event->time_us;
 	switch (event->kind) {
 	case JOURNAL_MACHINE:
 		return read_machine(reading, event);
@@ -287,6 +288,7 @@ int journal_read_workload(struct workload *workload, struct curve_library *libra
 	if (code == 0)
 		code = more;
 	if (code == 0) {
+		counts->origin_s = journal_origin_s(reader);
 		counts->is_cut = journal_is_cut(reader);
 		code = add_tasks(&reading);
 	}

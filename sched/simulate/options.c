@@ -30,11 +30,14 @@ const struct option_row simulate_option_rows[] = {
 		       "many as it needs"),
 	OPTION_DOUBLE(struct simulate_options, load, "load", 0, "SHARE", 0.01, 1.5,
 		      "share of slots in use in a synthetic workload"),
-	OPTION_DOUBLE(struct simulate_options, from, "from", 0, "H", 0, 1000000,
-		      "begin at this hour of the workload, with the tasks that run then"),
-	OPTION_DOUBLE(
-		struct simulate_options, hours, "hours", 0, "H", 0, 100000,
-		"simulated time; 0 = 24, with --swf, --sacct or --csv until the last job would end without waiting"),
+	OPTION_STRING(struct simulate_options, from, "from", 0, "WHEN",
+		      "begin at this hour or date of the workload, with the tasks that run then; default: its first "
+		      "submission"),
+	OPTION_STRING(struct simulate_options, until, "until", 0, "WHEN",
+		      "end at this hour or date, as 12.5, 2026-11-23 or 2026-11-23T18:14:29; default: the workload's "
+		      "end"),
+	OPTION_DOUBLE(struct simulate_options, hours, "hours", 0, "H", 0, 100000,
+		      "simulated time, instead of --until; 0 = to the workload's end, 24 of a synthetic one"),
 	OPTION_DOUBLE(struct simulate_options, fraction, "fraction", 0, "SHARE", 0.0001, 1,
 		      "share of machines and jobs to keep, by a hash of their ids"),
 	OPTION_DOUBLE(struct simulate_options, speed_up, "speed-up", 0, "X", 0.001, 1000,

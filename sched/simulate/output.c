@@ -286,10 +286,29 @@ static void print_duration(FILE *out, double seconds)
 		fprintf(out, " %8.1f s", seconds);
 }
 
-static void print_left_out(uint64_t count, const char *what, FILE *out)
+static void print_left_out(uint64_t count, const char *noun, const char *what, FILE *out)
 {
 	if (count > 0)
-		fprintf(out, ", %" PRIu64 " task%s %s", count, number_s(count), what);
+		fprintf(out, ", %" PRIu64 " %s%s %s", count, noun, number_s(count), what);
+}
+
+/* Prints the rows that the readers left out, by reason. */
+static void print_rows_left_out(const struct simulate *simulate, FILE *out)
+{
+	const struct batch_report *batch = &simulate->batch_report;
+	const struct google_trace_report *trace = &simulate->trace_report;
+	const uint64_t counts[] = {batch->problems[BATCH_COLUMNS],        batch->problems[BATCH_NUMBER],
+				   batch->problems[BATCH_ORDER],          batch->problems[BATCH_TASKS],
+				   trace->problems[GOOGLE_TRACE_COLUMNS], trace->problems[GOOGLE_TRACE_NUMBER],
+				   trace->problems[GOOGLE_TRACE_EVENT],   batch->partial};
+	static const char *const reasons[] = {
+		"with too few columns",           "with a bad number or time",
+		"of jobs out of order",           "of jobs without processors or with over 1,000,000",
+		"with a wrong number of columns", "with a bad number",
+		"with an unknown event",          "of partial executions"};
+
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		print_left_out(counts[i], "row", reasons[i], out);
 }
 
 void simulate_print_table(const struct simulate *simulate, FILE *out)
@@ -303,10 +322,15 @@ void simulate_print_table(const struct simulate *simulate, FILE *out)
 		number_s(workload->job_count), workload->task_count, number_s(workload->task_count),
 		workload->left_out.never_ran, number_s(workload->left_out.never_ran), workload->left_out.single_jobs,
 		number_s(workload->left_out.single_jobs));
-	print_left_out(workload->left_out.too_early, "that ended before --from", out);
-	print_left_out(workload->left_out.too_late, "submitted after the simulated time (--hours)", out);
-	print_left_out(workload->left_out.not_drawn, "outside --fraction", out);
-	fputs("\n\n", out);
+	print_left_out(workload->left_out.too_early, "task", "that ended before the simulated time (--from)", out);
+	print_left_out(workload->left_out.too_late, "task", "submitted after the simulated time (--until, --hours)",
+		       out);
+	print_left_out(workload->left_out.not_drawn, "task", "outside --fraction", out);
+	print_left_out(workload->left_out.machines_not_drawn, "machine", "outside --fraction", out);
+	print_rows_left_out(simulate, out);
+	fputc('\n', out);
+	simulate_print_window(simulate, out);
+	fputc('\n', out);
 	fprintf(out, "%-38s %6s %6s %6s %10s %10s %10s %10s %9s %7s\n", "POLICY", "AREA", "WORST", "TASKS",
 		"PLACED p50", "p99", "ROUND p50", "p99", "MIGRATED", "WAITING");
 	for (size_t i = 0; i < simulate->policy_count; i++) {

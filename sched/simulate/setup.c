@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Settings and workload from the options. */
-#include <sched/simulate/simulate.h>
+#include "simulate_priv.h"
 
 #include <errno.h>
 #include <math.h>
@@ -295,6 +295,8 @@ int simulate_check(const struct simulate_options *options, struct error *err)
 		return error_set(err, EINVAL,
 				 "--job-curves cannot be used with --journal: its jobs have their curves already");
 	if (code == 0)
+		code = simulate_check_window(options, err);
+	if (code == 0)
 		code = check_checkpoint(options, &settings, err);
 	return code == 0 ? parse_policies(&simulate, &settings, err) : code;
 }
@@ -330,6 +332,7 @@ static int read_trace(struct simulate *simulate, struct error *err)
 	int code =
 		google_trace_read(simulate->workload, simulate->options->trace, &trace, &simulate->trace_report, err);
 
+	simulate->seen_us = simulate->trace_report.last_us;
 	warn_of_problems(&simulate->trace_report);
 	return code;
 }
@@ -341,6 +344,9 @@ static int read_journal(struct simulate *simulate, struct error *err)
 						 &simulate->journal_counts, err)
 			 : error_code(err, ENOENT);
 
+	simulate->seen_us = simulate->journal_counts.last_us;
+	if (simulate->journal_counts.origin_s > 0)
+		simulate->origin_s = simulate->journal_counts.origin_s;
 	if (code == 0 && simulate->journal_counts.is_cut)
 		log_warning("%s: the last line is incomplete and was left out", simulate->options->journal);
 	file_lines_close(lines);
@@ -385,21 +391,16 @@ static int read_batch(struct simulate *simulate, enum batch_format format, const
 			 : error_code(err, ENOENT);
 
 	warn_of_batch_problems(&simulate->batch_report, format);
+	simulate->origin_s = simulate->batch_report.origin_s;
 	file_lines_close(lines);
 	if (code == 0 && add_batch_machines(simulate) != 0)
 		return error_set(err, ENOMEM, "out of memory");
 	return code;
 }
 
-/* The simulated time if the workload does not decide it. */
 static bool is_batch(const struct simulate_options *options)
 {
 	return options->swf || options->sacct || options->csv;
-}
-
-static double hours_of(const struct simulate_options *options)
-{
-	return options->hours > 0 ? options->hours : 24;
 }
 
 static struct workload *generate(const struct simulate *simulate)
@@ -410,41 +411,10 @@ static struct workload *generate(const struct simulate *simulate)
 	sim_generate_settings_default(&settings);
 	settings.machines = (uint32_t)simulate->machines;
 	settings.slots = (uint32_t)simulate->slots;
-	settings.hours = hours_of(options);
+	settings.hours = (double)(simulate->begin_us + simulate->end_us) / (3600 * second_us);
 	settings.load = options->load;
 	settings.seed = (uint64_t)options->seed;
 	return sim_generate(&settings);
-}
-
-/*
- * Sets the part of the workload to simulate. A trace that begins later than the simulation would end, as a middle part
- * of a longer one does, is simulated from its first submission.
- */
-static void set_window(struct simulate *simulate, struct workload_filter *filter)
-{
-	const struct simulate_options *options = simulate->options;
-	const struct workload *workload = simulate->workload;
-	int64_t first_us = INT64_MAX, last_us = 0;
-
-	for (size_t t = 0; t < workload->task_count; t++) {
-		const struct workload_task *task = &workload->tasks[t];
-		int64_t submit_us = (int64_t)((double)task->submit_us / options->speed_up);
-		int64_t end_us = submit_us + (task->run_us == WORKLOAD_TO_THE_END ? 0 : task->run_us);
-
-		first_us = submit_us < first_us ? submit_us : first_us;
-		last_us = end_us > last_us ? end_us : last_us;
-	}
-	filter->begin_us = (int64_t)(options->from * 3600 * second_us);
-	simulate->end_us = (int64_t)(hours_of(options) * 3600 * second_us);
-	if (options->from <= 0 && first_us != INT64_MAX && first_us >= simulate->end_us) {
-		filter->begin_us = first_us / 1000000 * 1000000;
-		log_warning("the first task is submitted at hour %.2f: simulating from there (--from)",
-			    (double)first_us / 3600 / second_us);
-	}
-	if (is_batch(options) && options->hours <= 0 && last_us > filter->begin_us)
-		simulate->end_us = last_us - filter->begin_us + 1000000;
-	filter->end_us = filter->begin_us + simulate->end_us;
-	simulate->begin_us = filter->begin_us;
 }
 
 static int make_workload(struct simulate *simulate, struct error *err)
@@ -457,30 +427,33 @@ static int make_workload(struct simulate *simulate, struct error *err)
 	};
 	int code = 0;
 
+	if (!options->trace && !options->journal && !is_batch(options))
+		code = simulate_set_window(simulate, &filter, err);
+	if (code != 0)
+		return code;
 	simulate->workload =
 		options->trace || options->journal || is_batch(options) ? workload_create() : generate(simulate);
 	if (!simulate->workload)
 		return error_set(err, ENOMEM, "out of memory");
-	/* Otherwise the window depends on the tasks. */
-	if (is_batch(options) && options->hours > 0) {
-		set_window(simulate, &filter);
+	if (is_batch(options) && simulate_window_is_known(options)) {
+		code = simulate_set_window(simulate, &filter, err);
 		simulate->workload->early = &filter;
 	}
-	if (options->trace)
+	if (code == 0 && options->trace)
 		code = read_trace(simulate, err);
-	else if (options->journal)
+	else if (code == 0 && options->journal)
 		code = read_journal(simulate, err);
-	else if (options->swf)
+	else if (code == 0 && options->swf)
 		code = read_batch(simulate, BATCH_SWF, options->swf, err);
-	else if (options->sacct)
+	else if (code == 0 && options->sacct)
 		code = read_batch(simulate, BATCH_SACCT, options->sacct, err);
-	else if (options->csv)
+	else if (code == 0 && options->csv)
 		code = read_batch(simulate, BATCH_CSV, options->csv, err);
 	simulate->workload->early = NULL;
 	if (code == 0 && options->job_curves)
 		code = read_job_curves(simulate, err);
 	if (code == 0)
-		set_window(simulate, &filter);
+		code = simulate_set_window(simulate, &filter, err);
 	if (code == 0 && workload_finish(simulate->workload, &filter) != 0)
 		code = error_set(err, ENOMEM, "out of memory");
 	for (size_t j = 0; j < simulate->workload->job_count && code == 0 && options->workers == 1; j++) {
@@ -528,6 +501,7 @@ int simulate_setup(struct simulate *simulate, const struct simulate_options *opt
 
 	*simulate = (struct simulate){
 		.options = options,
+		.origin_s = NAN,
 		.machines = options->machines ? options->machines : 12500,
 		.slots = options->slots ? options->slots : 12,
 	};

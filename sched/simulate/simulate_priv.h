@@ -7,6 +7,19 @@
 
 #include <sched/simulate/simulate.h>
 
+/* window.c: checks --from, --until and --hours as far as possible without the workload. 0 or -EINVAL. */
+int simulate_check_window(const struct simulate_options *options, struct error *err);
+/* True if the window depends neither on the tasks nor on the date of the workload. */
+bool simulate_window_is_known(const struct simulate_options *options);
+/*
+ * Sets the times of the filter, and begin_us and end_us of `simulate`: --from to --until or --hours. Without them, a
+ * recorded workload is simulated from its first submission to its last end, a synthetic one for 24 hours. A trace that
+ * begins after the window's end is simulated from its first submission. 0 or -EINVAL.
+ */
+int simulate_set_window(struct simulate *simulate, struct workload_filter *filter, struct error *err);
+/* Prints the window as a line, with dates if the workload states them. */
+void simulate_print_window(const struct simulate *simulate, FILE *out);
+
 /* output.c: the settings in nomora.simulate/1; NULL = out of memory. */
 json_t *simulate_settings_json(const struct simulate *simulate);
 

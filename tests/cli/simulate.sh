@@ -58,7 +58,7 @@ def cell(value, digits, other=0):
     return f"{value:.{digits}f}" + (f" <i>({other:.{digits}f})</i>" if other else "")
 def duration(seconds):
     return f" {seconds * 1e3:7.1f} ms" if seconds < 1 else f" {seconds:8.1f} s"
-for p, row, line, (area, round50, round99, placed50, placed99, migrated) in zip(policies, rows, lines[3:], published):
+for p, row, line, (area, round50, round99, placed50, placed99, migrated) in zip(policies, rows, lines[4:], published):
     performance, placed, wall = p["performance"], p["placement_latency"], p["wall"]
     expected = [p["name"], cell(100 * performance["area"], 1, area), cell(100 * performance["area_worst_task"], 1), cell(100 * performance["task_mean"], 1),
                 cell(1e3 * wall["round"]["p50_s"], 2, round50), cell(1e3 * wall["round"]["p99_s"], 2, round99),
@@ -276,8 +276,69 @@ printf '; MaxNodes: 4\n1 0 0 100 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n2 9000 0 720
 run "$nomora" simulate --swf long.swf --curves "$curves" -p random --json
 check "a batch trace ends with its last job" test "$(printf '%s\n' "$out" | python3 -c 'import json, sys; print(round(json.load(sys.stdin)["settings"]["hours"], 2))')" = 4.5
 run "$nomora" simulate --swf long.swf --curves "$curves" -p random --hours 1
-[[ $out == *"4 tasks submitted after the simulated time (--hours)"* ]] && pass "what is outside the window is counted" ||
+[[ $out == *"4 tasks submitted after the simulated time (--until, --hours)"* ]] && pass "what is outside the window is counted" ||
 	fail "what is outside the window is counted" "$out"
+
+# Windows by hour, date and time, in traces that state their date; tasks and task-seconds by an independent count.
+python3 - <<'END'
+import random
+random.seed(45)
+start = 1_790_000_000  # 2026-09-21T14:13:20Z
+jobs = sorted((random.randrange(5 * 86400), random.randrange(1, 40000), random.randrange(2, 6)) for _ in range(400))
+jobs[0] = (0, 5000, 4)
+with open("dated.swf", "w") as swf, open("dated.csv", "w") as table, open("dated.sacct", "w") as sacct:
+    print(f"; UnixStartTime: {start - 500}\n; MaxNodes: 100", file=swf)
+    print("job,submit,run,tasks", file=table)
+    print("JobID|Submit|Start|End|NTasks", file=sacct)
+    for i, (submit, run, tasks) in enumerate(jobs, 1):
+        print(i, submit + 500, 0, run, tasks, *[-1] * 5, 1, *[-1] * 7, file=swf)
+        print(i, start + submit, run, tasks, sep=",", file=table)
+        print(i, start + submit, start + submit, start + submit + run, tasks, sep="|", file=sacct)
+with open("dated.txt", "w") as file:
+    for submit, run, tasks in jobs:
+        print(submit, run, tasks, file=file)
+END
+window() { # NAME FROM UNTIL OPTION...: FROM and UNTIL in seconds
+	local name=$1 from=$2 until=$3 format
+	shift 3
+	for format in swf csv sacct; do
+		TZ=${zone:-UTC} "$nomora" simulate --$format dated.$format --curves "$curves" -p random --machines 200 --slots 40 --json "$@" >window.json 2>window.err
+		check "$name, $format" python3 - "$from" "$until" <<'END'
+import json, sys
+begin, end = map(float, sys.argv[1:])
+jobs = [tuple(map(int, line.split())) for line in open("dated.txt")]
+kept = [(max(s, begin), s + r, n) for s, r, n in jobs if s < end and (s >= begin or s + r > begin)]
+found = json.load(open("window.json"))
+assert found["workload"]["tasks"] == sum(n for *_, n in kept), (found["workload"], sum(n for *_, n in kept))
+left = found["workload"]["left_out"]
+assert left["tasks_submitted_too_late"] == sum(n for s, r, n in jobs if s >= end)
+assert left["tasks_that_ended_too_early"] == sum(n for s, r, n in jobs if s < begin and s + r <= begin)
+hours = sum(n * (min(e, end) - s) for s, e, n in kept) / 3600
+assert abs(found["policies"][0]["tasks"]["task_hours"] - hours) < 1e-3 * hours + 0.01, (found["policies"][0]["tasks"], hours)
+END
+	done
+}
+window "from and until by hour" 36000 180000 --from 10 --until 50
+window "and --hours instead" 36000 180000 --from 10 --hours 40
+window "by time in UTC" 35200 177640 --from 2026-09-22T00:00:00Z --until 2026-09-23T15:34Z
+window "by date" 35200 208000 --from 2026-09-22 --until 2026-09-24
+zone=America/New_York window "dates are local" $((35200 + 4 * 3600)) $((208000 + 4 * 3600)) --from 2026-09-22 --until 2026-09-24
+window "an hour and a date" 7200 208000 --from 2 --until 2026-09-24Z
+window "to the end of the trace" 35200 $(awk '{ e = $1 + $2; if (e > m) m = e } END { print m + 1 }' dated.txt) --from 2026-09-22
+window "all of it" 0 $(awk '{ e = $1 + $2; if (e > m) m = e } END { print m + 1 }' dated.txt)
+run "$nomora" simulate --swf dated.swf --curves "$curves" -p random --from 2026-09-22Z --until 2026-09-22T12:00Z
+check "the window is printed" grep -qF 'simulated: hour 9.78 (2026-09-22T00:00:00Z) to 21.78 (2026-09-22T12:00:00Z) of the workload' <<<"$out"
+refuses "a date of a trace without dates" 1 "the workload does not state at which date" "$nomora" simulate --swf long.swf -C "$curves" --from 2026-09-22
+refuses "a synthetic workload has none" 1 "the workload does not state at which date" "${simulate[@]}" --until 2026-09-22
+refuses "a day that is none" 2 "from '2026-02-31': expected hours" "$nomora" simulate --swf dated.swf --from 2026-02-31
+refuses "a time that is none" 2 "until '2026-02-21T7pm': expected hours" "$nomora" simulate --swf dated.swf --until 2026-02-21T7pm
+refuses "an end before the beginning" 2 "until '3': expected a time after --from" "$nomora" simulate --swf dated.swf --from 4 --until 3
+refuses "the same by a date" 1 "nothing to simulate: the workload's hours are 0.00 to" "$nomora" simulate --swf dated.swf -C "$curves" --from 40 --until 2026-09-22
+refuses "a window after the end" 1 "nothing to simulate: the workload's hours are 0.00 to" "$nomora" simulate --swf dated.swf -C "$curves" --from 2027-09-22
+refuses "--until and --hours" 2 "until and --hours are mutually exclusive" "$nomora" simulate --swf dated.swf --until 4 --hours 3
+# A part of Google's trace is simulated from its first row to its last one.
+run "$nomora" simulate --trace late --curves "$curves" --slots 4 --topology 1x2 -p random
+check "a part of a trace has its own extent" grep -qE 'simulated: hour 327.12 to 327\.[0-9]+ of the workload' <<<"$out"
 
 # Recorded series: far racks all day, then near ones.
 mkdir series && seq 1 60 | sed 's/.*/300/' >series/rack-1 && seq 1 60 | sed 's/.*/30/' >near

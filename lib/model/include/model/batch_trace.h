@@ -58,6 +58,11 @@ struct batch_report {
 	uint64_t problems[BATCH_PROBLEMS];
 	char first[BATCH_PROBLEMS][192]; /* "file:line: text" */
 	uint64_t peak_tasks;             /* maximum number of tasks that ran at the same time */
+	/*
+	 * Time 0 of the workload, seconds since 1970: by SWF's header "; UnixStartTime:", sacct's times, or the CSV's
+	 * if they are from 1e9 (the year 2001) on; NAN = not known.
+	 */
+	double origin_s;
 	int64_t machines, slots; /* number of machines, and slots per machine, from the header; 0 = not stated */
 };
 

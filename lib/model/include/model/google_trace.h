@@ -46,6 +46,7 @@ const char *google_trace_problem_name(enum google_trace_problem problem);
 
 struct google_trace_report {
 	uint64_t rows, parts;
+	int64_t last_us; /* time of the workload of the last row of the tasks */
 	uint64_t problems[GOOGLE_TRACE_PROBLEMS];
 	char first[GOOGLE_TRACE_PROBLEMS][192]; /* "file:line: text" of the first of each kind */
 };

@@ -98,6 +98,8 @@ const struct cluster_default_rtt *journal_default_rtt(const struct journal_reade
  * ("file:line: ...").
  */
 int journal_next(struct journal_reader *reader, struct journal_event *event, struct error *err);
+/* Returns the header's origin_s, 0 = virtual time. */
+double journal_origin_s(const struct journal_reader *reader);
 /* To be called at the end: returns true if the last line was incomplete and was left out. */
 bool journal_is_cut(const struct journal_reader *reader);
 

@@ -18,7 +18,9 @@
 
 struct journal_counts {
 	uint64_t events, decisions;
-	bool is_cut; /* the last line was incomplete */
+	double origin_s; /* time 0, seconds since 1970; 0 = virtual time */
+	int64_t last_us; /* time of the last event */
+	bool is_cut;     /* the last line was incomplete */
 };
 
 /*

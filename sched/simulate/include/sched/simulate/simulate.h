@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The command `nomora simulate` behind its command line: options.c has its options, setup.c makes settings and workload
- * from them, run.c runs the policies in processes, output.c writes summary.json and CSV, report.c the page with the
- * paper's figures 5 to 9, what_if.c compares two sets of options, sweep.c runs the policies at several values of one
- * option. One thread.
+ * from them, window.c chooses the part of the workload, run.c runs the policies in processes, output.c writes
+ * summary.json and CSV, report.c the page with the paper's figures 5 to 9, what_if.c compares two sets of options,
+ * sweep.c runs the policies at several values of one option. One thread.
  */
 #ifndef SCHED_SIMULATE_SIMULATE_H
 #define SCHED_SIMULATE_SIMULATE_H
@@ -25,12 +25,12 @@ enum { SIMULATE_POLICIES_MAXIMUM = 16, SIMULATE_NAME_BYTES = 96 };
 
 struct simulate_options {
 	const char *trace, *journal, *swf, *sacct, *csv, *write_trace, *sweep, *series, *record, *curves, *curve_mix,
-		*job_curves, *topology, *solver_time, *output, *windows;
+		*job_curves, *topology, *solver_time, *output, *windows, *from, *until;
 	struct migration_settings moves;
 	struct option_list policies, what_if;
 	int64_t checkpoint_s; /* 0 = none */
 	int64_t machines, slots, seed, machine_arcs, unscheduled_capacity, gamma, processes, seeds;
-	double from, hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, beta_per_s,
+	double hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, beta_per_s,
 		migration_cost_s;
 	double rack_us, pod_us, across_us, spread, drift, noise, spike_chance;
 	bool live, resume, keep_single, interpolate, two_digits, updates, lose_work, strict, check, json;
@@ -52,6 +52,8 @@ struct simulate_policy {
 struct simulate {
 	const struct simulate_options *options;
 	struct workload *workload;
+	double origin_s;          /* time 0 of the workload, seconds since 1970; NAN = not known */
+	int64_t seen_us;          /* time of the last event of the trace or journal, of which only some have an end */
 	int64_t begin_us, end_us; /* time of the workload at which the simulation begins; simulated time */
 	struct google_trace_report trace_report;
 	struct journal_counts journal_counts;
