@@ -39,7 +39,7 @@ TENTH = ["--fraction", "0.1", "--topology", "2x48"]
 HOUR = TENTH + ["--hours", "1"]
 DEFAULT = ["--topology", "16x48", "--roots", "best", "--spill", "best", "--unscheduled-capacity", "0", "--machine-arcs", "1024"]
 SWEEPS = {"slots": "11,12,13,14,15,16", "rack-us": "40,60,70,80,100,120", "pod-us": "100,150,200,250,300,400,570",
-          "noise": "0,0.1,0.2,0.4", "spread": "0,0.1,0.3", "drift": "0,0.1,0.4", "spikes": "0,0.005,0.02", "round-s": "0,1,10,60,1800", "roots": "any,best,first", "workers": "same-round,next-round",
+          "noise": "0,0.1,0.2,0.4", "spread": "0,0.1,0.3", "drift": "0,0.1,0.4", "spikes": "0,0.005,0.02", "round-s": "0,1,10,60,1800", "roots": "any,best,first,solver", "workers": "same-round,next-round",
           "spill": "any,best", "two-significant-digits": "no,yes", "solver-time": "zero,published"}
 CHARTS = ["slots", "rack-us", "noise", "round-s", "roots", "spill"]
 # The sets of unknowns: every combination of these values.

@@ -186,7 +186,7 @@ struct placer *placer_create(const struct policy *policy, const struct cost_layo
 		.context = placer,
 		.root_first = policy->root_first,
 		.preempts = policy->preempts,
-		.by_size = !settings->root_anywhere && !settings->root_first,
+		.by_size = !settings->root_anywhere && !settings->root_first && !settings->root_solver,
 		.least_cost = policy->least_cost,
 		.row = row_for_net,
 		.fetch = policy->cached_rows ? fetch_for_net : NULL,
@@ -233,6 +233,7 @@ void placer_destroy(struct placer *placer)
 	free(placer->edges_of_job);
 	free(placer->dense);
 	free(placer->spread);
+	policy_root_flow_free(placer->root_flow);
 	free(placer->reserved);
 	free(placer->claimed);
 	rest_costs_destroy(placer->rest);

@@ -46,6 +46,7 @@ void rest_claim(struct placer *placer, const struct flownet *net, uint32_t job, 
 /* The fields of a placer, and the functions that policies share. Private. */
 
 struct root_candidate; /* root.c */
+struct root_flow;      /* root_flow.c */
 
 /* A job's graph; NULL: none. given: the edges' mean performance before placer_order(), or NAN. */
 struct job_edges {
@@ -77,6 +78,7 @@ struct placer {
 	struct root_candidate *candidates; /* [machines] work space of policy_choose_root(), as the next two */
 	uint32_t *siblings;                /* [machines] running tasks of the job on the machine */
 	uint32_t *sibling_list;            /* [machines] the machines with running tasks of the job */
+	struct root_flow *root_flow;       /* root_flow.c; NULL before its first use */
 	uint32_t *spread; /* load_spreading's list of the machines with the fewest tasks, in round spread_round */
 	uint32_t spread_count;
 	uint64_t spread_round;
@@ -99,5 +101,9 @@ uint32_t policy_draw_slot(struct placer *placer, const struct flownet *net, int3
 size_t policy_candidate_bytes(void);
 /* Chooses a machine for a root, if possible in a rack with free slots for its whole job. */
 uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, uint32_t job);
+
+/* root_flow.c: returns a machine that the cost-scaling solver gives a waiting root. */
+uint32_t policy_flow_root(struct placer *placer, const struct flownet *net);
+void policy_root_flow_free(struct root_flow *flow); /* NULL is legal */
 
 #endif

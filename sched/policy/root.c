@@ -255,6 +255,8 @@ uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, ui
 
 	if (placer->settings.root_first)
 		return first_free(&search);
+	if (placer->settings.root_solver)
+		return policy_flow_root(placer, net);
 	if (placer->settings.root_anywhere)
 		return policy_draw_slot(placer, net, FLOWNET_NONE);
 	if (placer->reserved_round != flownet_rounds(net))

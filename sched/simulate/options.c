@@ -10,7 +10,7 @@
 
 static const char *const places[] = {"any", "best", NULL};
 const char *const simulate_workers[] = {"same-round", "next-round", NULL};
-const char *const simulate_roots[] = {"any", "best", "first", NULL};
+const char *const simulate_roots[] = {"any", "best", "first", "solver", NULL};
 
 const struct option_row simulate_option_rows[] = {
 	OPTION_HEADING("Workload"),
@@ -61,7 +61,8 @@ const struct option_row simulate_option_rows[] = {
 		      "place tasks in their root's round, or in the next one, as in the paper"),
 	OPTION_CHOICE(struct simulate_options, roots, "roots", 0, "HOW", simulate_roots,
 		      "slot for a job's root: any = a random free slot, best = one in a rack with enough free slots "
-		      "for the job, first = on the first machine with a free slot"),
+		      "for the job, first = on the first machine with a free slot, solver = where the answer of the "
+		      "cost-scaling solver puts it"),
 	OPTION_CHOICE(struct simulate_options, spill, "spill", 0, "HOW", places,
 		      "slot for a task that the flow network sends to a rack or the cluster, not to one machine: any = "
 		      "a random free one there, best = the best one"),

@@ -140,6 +140,7 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 	settings->check = options->check;
 	policy->root_anywhere = options->roots == 0;
 	policy->root_first = options->roots == 2;
+	policy->root_solver = options->roots == 3;
 	policy->spill = options->spill == 0 ? POLICY_SPILL_ANY : POLICY_SPILL_BEST;
 	policy->weights = (enum policy_weights)options->weights;
 	policy->lookup = options->interpolate  ? COST_LOOKUP_INTERPOLATED

@@ -573,6 +573,41 @@ Test(policy, a_first_root_takes_the_first_machine)
 	cr_expect_eq(places[0], 200);
 }
 
+/*
+ * All roots wait in one round: the solver's answer gives each of them a free slot, and is the same each time. The 24
+ * slots are just enough, so each machine gets two; with fewer roots, no machine gets more than its slots.
+ */
+Test(policy, the_solvers_roots_fill_free_slots)
+{
+	for (uint32_t roots = 1; roots <= 24; roots += 23) {
+		int32_t first[24] = {0};
+
+		for (int time = 0; time < 2; time++) {
+			struct policy_settings settings;
+			int places[12] = {0};
+
+			policy_settings_default(&settings);
+			settings.root_solver = true;
+			settings.seed = (uint64_t)time + 1;
+			make(1, 3, 4, 2);
+			test_world_start(&world, "nomora", &settings);
+			for (uint32_t j = 0; j < roots; j++) {
+				cr_assert_eq(placer_job_arrived(world.placer, j, 0, 0, 0), 0);
+				cr_assert_eq(flownet_task_arrived(world.net, j, 0, 0), 0);
+			}
+			solve();
+			for (uint32_t j = 0; j < roots; j++) {
+				int32_t machine = flownet_task_machine(world.net, j, 0);
+
+				cr_assert(machine >= 0 && ++places[machine] <= 2);
+				cr_expect(time == 0 || machine == first[j]);
+				first[j] = machine;
+			}
+			test_world_free(&world);
+		}
+	}
+}
+
 Test(policy, the_papers_flow_through_the_cluster_lands_on_any_slot)
 {
 	static const double steep[] = {0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3};

@@ -76,6 +76,7 @@ struct policy_settings {
 			       rack with space for its job */
 	bool root_first;    /* true: a root gets the first machine with a free slot, as from a solver that follows
 			       its first admissible arc */
+	bool root_solver;   /* true: a root gets the machine to which the cost-scaling solver sends its unit of flow */
 	struct flownet_settings flow;
 };
 
