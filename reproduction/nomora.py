@@ -43,7 +43,7 @@ SWEEPS = {"slots": "11,12,13,14,15,16", "rack-us": "40,60,70,80,100,120", "pod-u
           "spill": "any,best", "two-significant-digits": "no,yes", "solver-time": "zero,published"}
 CHARTS = ["slots", "rack-us", "noise", "round-s", "roots", "spill"]
 # The sets of unknowns: every combination of these values.
-GRID = {"roots": ["any", "best", "first"], "workers": ["same-round", "next-round"], "two-significant-digits": ["no", "yes"],
+GRID = {"roots": ["any", "best", "first", "solver"], "workers": ["same-round", "next-round"], "two-significant-digits": ["no", "yes"],
         "spill": ["any", "best"], "rack-us": ["40", "70", "120"]}
 GRID_POLICIES = [P105, P110, BETA1_MINUTE, BETA0_MINUTE]
 
@@ -233,6 +233,11 @@ class Page:
     def extreme(self, which, policy, *roots):
         """The largest or least area of the sets with these roots."""
         return f"{100 * which(areas[policy] for name, areas in self.sets.items() if name.split('-')[1] in roots):.0f}"
+
+    def solver_apart(self):
+        """The largest difference of area between a set with the solver's roots and the same set with first."""
+        pairs = [(areas, self.sets[name.replace("-solver-", "-first-")]) for name, areas in self.sets.items() if "-solver-" in name]
+        return f"{100 * max(abs(a[policy] - b[policy]) for a, b in pairs for policy in a):.1f}"
 
     def lead(self):
         """Returns in how many sets 105/110 is above 110/115, and the largest difference."""
