@@ -11,9 +11,13 @@
 #include <base/error.h>
 #include <injector/sweep/plan.h>
 
-/* A benchmark whose output is known: `metric` is in the form of a plan (metric.h). The table ends with a NULL name. */
+/*
+ * A benchmark whose output is known: `metric` is in the form of a plan (metric.h). `filter`: a command that reads the
+ * output and fails if the metric is not in it, for programs that fail although they have measured; NULL = none. The
+ * table ends with a NULL name.
+ */
 struct sweep_benchmark {
-	const char *program, *metric;
+	const char *program, *metric, *filter;
 };
 extern const struct sweep_benchmark sweep_benchmarks[];
 
