@@ -223,13 +223,18 @@ static bool is_everywhere(const struct search *search)
 {
 	struct latency_entry entry;
 	enum latency_state state;
-	struct tally rest = {0};
+	struct tally all = {0}, rest = {0};
 	size_t suspects = 0;
 
-	if (search->racks < 3 || search->bad_count == 0)
-		return false;
-	for (uint32_t rack = 0; rack < search->racks; rack++)
+	for (uint32_t rack = 0; rack < search->racks; rack++) {
 		suspects += share(&search->outside[rack]) >= bad_share;
+		all.pairs += search->outside[rack].pairs;
+		all.bad += search->outside[rack].bad;
+	}
+	/* Suspects are worse than the average: without them, the share is smaller. This saves the pass over the pairs.
+	 */
+	if (search->racks < 3 || share(&all) < good_share)
+		return false;
 	for (size_t i = 0; i < latency_matrix_count(search->live); i++)
 		rest.pairs += search_load(search, i, &entry, &state) &&
 			      is_background(search, entry.source, entry.destination);
