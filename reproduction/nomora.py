@@ -37,7 +37,8 @@ PAPER = {"random": 47.2, "load_spreading": 46.8, P110: 51.85, P105: 60.2, BETA1:
 
 TENTH = ["--fraction", "0.1", "--topology", "2x48"]
 HOUR = TENTH + ["--hours", "1"]
-DEFAULT = ["--topology", "16x48", "--roots", "best", "--spill", "best", "--unscheduled-capacity", "0", "--machine-arcs", "1024"]
+RULES = ["--roots", "best", "--spill", "best", "--unscheduled-capacity", "0", "--machine-arcs", "1024"]
+DEFAULT, OTHERS = "nomora:p_m=1000,p_r=1000", [P110, P105, "first_fit", "quincy"]
 SWEEPS = {"slots": "11,12,13,14,15,16", "rack-us": "40,60,70,80,100,120", "pod-us": "100,150,200,250,300,400,570",
           "noise": "0,0.1,0.2,0.4", "spread": "0,0.1,0.3", "drift": "0,0.1,0.4", "spikes": "0,0.005,0.02", "round-s": "0,1,10,60,1800", "roots": "any,best,first,solver", "workers": "same-round,next-round",
           "spill": "any,best", "two-significant-digits": "no,yes", "solver-time": "zero,published"}
@@ -61,7 +62,10 @@ def runs():
                           "first-two": ["--roots", "first", "--two-significant-digits"]}.items():
         made[f"day-{name}"] = options + policies(P110, P105)
     for weights in ("task", "job"):
-        made[f"day-default-{weights}"] = DEFAULT + ["--weights", weights] + policies("nomora:p_m=1000,p_r=1000")
+        made[f"day-default-{weights}"] = ["--topology", "16x48"] + RULES + ["--weights", weights] + policies(DEFAULT)
+    slots = ["--sweep", f"slots={SWEEPS['slots']}"]
+    made["slots-default"] = HOUR + RULES + policies(DEFAULT) + slots
+    made["slots-others"] = HOUR + policies(*OTHERS) + slots
     made["day-beta1"] = policies(BETA1)
     made["day-beta0"] = policies(BETA0_SECOND)
     half = TENTH + ["--hours", "0.5"]
@@ -120,14 +124,15 @@ def figures_of_policy(policy, jobs):
 
 def figures_of_run(folder):
     if (folder / "sweep.csv").exists():
-        areas, p99 = {}, {}
+        areas, tasks, p99 = {}, {}, {}
         with open(folder / "sweep.csv", encoding="utf-8") as file:
             reader = csv.reader(file)
             next(reader)
-            for value, policy, area, _, _, _, placement, *_ in reader:
+            for value, policy, area, _, task_mean, _, placement, *_ in reader:
                 areas.setdefault(policy, {})[value] = float(area)
+                tasks.setdefault(policy, {})[value] = float(task_mean)
                 p99.setdefault(policy, {})[value] = float(placement)
-        return {"areas": areas, "placement_p99": p99}
+        return {"areas": areas, "tasks": tasks, "placement_p99": p99}
     with open(folder / "summary.json", encoding="utf-8") as file:
         summary = json.load(file)
     with open(folder / "jobs.csv", encoding="utf-8") as file:
@@ -260,8 +265,14 @@ class Page:
                 f"{self.number(one['response'])}; {self.number(other['response'])} | {self.number(one['rounds'])}; {self.number(other['rounds'])} |")
 
     def default_row(self, title, run):
-        cells = [self.percent(run, "nomora:p_m=1000,p_r=1000", key) for key in ("area", "p10", "small", "tasks")]
+        cells = [self.percent(run, DEFAULT, key) for key in ("area", "p10", "small", "tasks")]
         return f"| {title} | {' | '.join(cells)} |"
+
+    def slots_row(self, title, run, name):
+        """Both means at each number of slots."""
+        run = self.runs[run]
+        return f"| {title} | " + " | ".join(f"{100 * run['areas'][name][slots]:.1f}, {100 * run['tasks'][name][slots]:.1f}"
+                                            for slots in SWEEPS["slots"].split(",")) + " |"
 
 
 def page(stored, text):
