@@ -23,7 +23,7 @@ struct rings_options {
 	unsigned int frame_bytes; /* 0 = 60 */
 	unsigned int out_ring;    /* size of the output rings, 0 = 8192 */
 	struct injector_mode_settings modes;
-	const char *rules[4]; /* up to the first NULL */
+	const char *rules[4];    /* up to the first NULL */
 	const char *capture;     /* file */
 	unsigned int size_limit; /* maximum file size, bytes; 0 = none. Further writes fail as on a full disk */
 	bool stamps;             /* client writes its TSC where a NIC would stamp */
