@@ -105,6 +105,8 @@ Test(mesh_sync, drained_hosts_are_drained)
 	cr_assert_eq(mesh_plan_load(plan).drained, 0);
 	latency_matrix_destroy(live);
 	unlink(file);
+	strcat(file, ".lock");
+	unlink(file);
 }
 
 static int lines_of(const char *name, char *text, size_t bytes)
