@@ -324,8 +324,8 @@ window "by time in UTC" 35200 177640 --from 2026-09-22T00:00:00Z --until 2026-09
 window "by date" 35200 208000 --from 2026-09-22 --until 2026-09-24
 zone=America/New_York window "dates are local" $((35200 + 4 * 3600)) $((208000 + 4 * 3600)) --from 2026-09-22 --until 2026-09-24
 window "an hour and a date" 7200 208000 --from 2 --until 2026-09-24Z
-window "to the end of the trace" 35200 $(awk '{ e = $1 + $2; if (e > m) m = e } END { print m + 1 }' dated.txt) --from 2026-09-22
-window "all of it" 0 $(awk '{ e = $1 + $2; if (e > m) m = e } END { print m + 1 }' dated.txt)
+window "to the end of the trace" 35200 "$(awk '{ e = $1 + $2; if (e > m) m = e } END { print m + 1 }' dated.txt)" --from 2026-09-22
+window "all of it" 0 "$(awk '{ e = $1 + $2; if (e > m) m = e } END { print m + 1 }' dated.txt)"
 run "$nomora" simulate --swf dated.swf --curves "$curves" -p random --from 2026-09-22Z --until 2026-09-22T12:00Z
 check "the window is printed" grep -qF 'simulated: hour 9.78 (2026-09-22T00:00:00Z) to 21.78 (2026-09-22T12:00:00Z) of the workload' <<<"$out"
 refuses "a date of a trace without dates" 1 "the workload does not state at which date" "$nomora" simulate --swf long.swf -C "$curves" --from 2026-09-22
