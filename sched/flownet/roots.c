@@ -5,11 +5,10 @@
  * the highest cost of waiting take the free slots. Of the remaining roots, in the same order, the k-th displaces the
  * task with the k-th highest cost of staying, as long as this costs less than the root's waiting. With by_size, roots
  * of small jobs come first among those of equal cost: what is left may suffice for the whole of a small job. Of the
- * roots that get a slot, those of large jobs choose first: small jobs fit into what large ones leave. No other
- * assignment
- * costs less, because costs are additive and any root can take any slot. No more tasks of a job are displaced than its
- * U_J holds. Takes time linear in the number of waiting jobs or, if there are too few slots, in the number of all
- * tasks.
+ * first roots, whose jobs' tasks together find free slots, those of large jobs choose first, because small jobs fit
+ * into what large ones leave; then the other roots choose. No other assignment costs less, because costs are additive
+ * and any root can take any slot. No more tasks of a job are displaced than its U_J holds. Takes time linear in the
+ * number of waiting jobs or, if there are too few slots, in the number of all tasks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -56,10 +55,21 @@ static int largest_first(const void *left, const void *right)
 	return dearest_first(left, right);
 }
 
-static void sort(struct candidates *list, int (*compare)(const void *left, const void *right))
+static void sort(struct candidates *list)
 {
 	if (list->count > 1)
-		qsort(list->items, list->count, sizeof *list->items, compare);
+		qsort(list->items, list->count, sizeof *list->items, dearest_first);
+}
+
+/* The roots are in the order in which they get slots. Sorts the first ones, whose jobs' tasks all find free slots. */
+static void sort_for_choice(struct candidates *roots, size_t slots)
+{
+	size_t fit = 0, tasks = 0;
+
+	while (fit < roots->count && tasks + roots->items[fit].after <= slots)
+		tasks += roots->items[fit++].after;
+	if (fit > 1)
+		qsort(roots->items, fit, sizeof *roots->items, largest_first);
 }
 
 bool flownet_a_root_waits(struct flownet *net)
@@ -88,7 +98,7 @@ static int list_roots(struct flownet *net, struct candidates *roots)
 				   (int64_t)net_unscheduled_cost(net, entry, entry->root) * net->ages[job].weight,
 				   net->policy.by_size ? flownet_unplaced_tasks(net, job) : 0);
 	}
-	sort(roots, dearest_first);
+	sort(roots);
 	return code;
 }
 
@@ -107,7 +117,7 @@ static int list_movable(const struct flownet *net, uint32_t job, struct candidat
 					   net->ages[job].weight,
 				   0);
 	}
-	sort(&own, dearest_first);
+	sort(&own);
 	for (size_t i = 0; i < own.count && i < (size_t)net_unscheduled_width(net, entry) && code == 0; i++)
 		code = add(movable, job, (uint32_t)own.items[i].number, own.items[i].cost, 0);
 	free(own.items);
@@ -124,7 +134,7 @@ static int list_all_movable(const struct flownet *net, struct candidates *movabl
 		if (entry->preemptible && entry->running > 0 && net_job_open(net, entry))
 			code = list_movable(net, net->live.jobs[i], movable);
 	}
-	sort(movable, dearest_first);
+	sort(movable);
 	return code;
 }
 
@@ -200,7 +210,7 @@ static int plan_all(struct flownet *net, struct candidates *roots, const struct 
 {
 	int code = plan_departures(net, roots, movable, slots, round);
 
-	sort(roots, largest_first);
+	sort_for_choice(roots, slots);
 	for (size_t i = 0; i < roots->count && code == 0; i++)
 		code = plan_root(net, &roots->items[i]);
 	return code;
