@@ -297,6 +297,27 @@ Test(policy_root, jobs_of_one_round_do_not_put_their_roots_on_the_same_machine)
 	test_world_free(&world);
 }
 
+/* Six slots for jobs of 2, 2 and 5 tasks: the small jobs are placed whole, the large one gets what is left. */
+Test(policy_root, in_a_full_cluster_small_jobs_choose_before_one_that_does_not_fit)
+{
+	static const double falling[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5};
+
+	test_world_make(&world, 1, 1, 3, 2);
+	world.cluster->default_rtt = (struct cluster_default_rtt){1, 40, 100, 200};
+	test_world_set_curve(&world, 0, falling, sizeof falling / sizeof falling[0]);
+	test_world_start_policy(&world, policy_find("nomora"), NULL);
+	test_world_add_job(&world, 0, 0, 5);
+	test_world_add_job(&world, 1, 0, 2);
+	test_world_add_job(&world, 2, 0, 2);
+	flownet_hold_others(world.net, true);
+	solve();
+	flownet_hold_others(world.net, false);
+	solve();
+	for (uint32_t j = 1; j <= 2; j++)
+		cr_expect_eq(flownet_task_machine(world.net, j, 1), flownet_root_machine(world.net, j), "job %u", j);
+	test_world_free(&world);
+}
+
 /*
  * Each machine of the rack is evaluated once as a root, in one pass over the rack; after that, for each job, only those
  * whose costs may have risen because slots were taken. Evaluating every machine for every job would be hundreds of
