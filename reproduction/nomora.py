@@ -61,10 +61,10 @@ def runs():
                           "two": ["--two-significant-digits"],
                           "first-two": ["--roots", "first", "--two-significant-digits"]}.items():
         made[f"day-{name}"] = options + policies(P110, P105)
-    for weights in ("task", "job"):
-        made[f"day-default-{weights}"] = ["--topology", "16x48"] + RULES + ["--weights", weights] + policies(DEFAULT)
+    made["day-default-task"] = ["--topology", "16x48"] + RULES + ["--weights", "task"] + policies(DEFAULT)
     slots = ["--sweep", f"slots={SWEEPS['slots']}"]
     made["slots-default"] = HOUR + RULES + policies(DEFAULT) + slots
+    made["slots-default-job"] = HOUR + RULES + ["--weights", "job"] + policies(DEFAULT) + slots
     made["slots-others"] = HOUR + policies(*OTHERS) + slots
     made["day-beta1"] = policies(BETA1)
     made["day-beta0"] = policies(BETA0_SECOND)
@@ -264,9 +264,8 @@ class Page:
         return (f"| {title} | {100 * one['area']:.1f}; {100 * other['area']:.1f} | {waits[0]} | {waits[1]} | "
                 f"{self.number(one['response'])}; {self.number(other['response'])} | {self.number(one['rounds'])}; {self.number(other['rounds'])} |")
 
-    def default_row(self, title, run):
-        cells = [self.percent(run, DEFAULT, key) for key in ("area", "p10", "small", "tasks")]
-        return f"| {title} | {' | '.join(cells)} |"
+    def default_row(self, run):
+        return f"| {' | '.join(self.percent(run, DEFAULT, key) for key in ('area', 'p10', 'small', 'tasks', 'least'))} |"
 
     def slots_row(self, title, run, name):
         """Both means at each number of slots."""
