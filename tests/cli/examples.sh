@@ -10,6 +10,7 @@ prepare_examples
 cd "$scratch/work" || exit 1
 for i in 1 2; do cp "$source_root/docs/sweeps/memcached-$i.csv" .; done
 mv memcached-1.csv memcached.csv
+cp memcached.csv sweep.csv
 cp "$source_root/docs/sweeps/redis-1.csv" redis.csv
 cp -r "$source_root/curves" curves
 cp "$source_root/tests/data/nist/nonlinear/Misra1a.dat" .
