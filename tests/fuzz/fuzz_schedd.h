@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -19,8 +20,8 @@
 
 #include "fuzz_events.h"
 
-/* Iterations of the daemon's loop within which each request must be answered. */
-enum { FUZZ_SCHEDD_TURNS = 1000 };
+/* Seconds, by the real clock, within which each request must be answered. */
+enum { ANSWER_S = 10 };
 
 static struct serve {
 	struct serve_options options;
@@ -30,7 +31,8 @@ static char *query; /* of the call; "" */
 static char value[256];
 static bool open_call;
 static volatile int stop_schedd;
-static int loops; /* of the call */
+static bool dispatched;
+static struct timespec begun;
 static unsigned answer_status;
 static char *answer_text; /* NULL: it is dropped */
 static bool keep_answer;
@@ -133,12 +135,16 @@ static void dispatch(void)
 /* One iteration of the daemon's loop. */
 void serve_run(struct serve *serve)
 {
+	struct timespec now;
+
 	(void)serve;
-	if (loops == 0)
-		dispatch();
-	else
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (dispatched)
 		stop_schedd = !open_call;
-	law(loops++ < FUZZ_SCHEDD_TURNS);
+	else
+		dispatch();
+	dispatched = true;
+	law(now.tv_sec - begun.tv_sec <= ANSWER_S);
 }
 
 /* Asks as user `uid`. `target`, which it cuts, is PATH[?NAME=VALUE&...]; body: NULL = none. */
@@ -154,7 +160,8 @@ static void schedd_ask(struct schedd *schedd, uid_t uid, const char *method, cha
 	open_call = true;
 	answer_status = 404;
 	stop_schedd = 0;
-	loops = 0;
+	dispatched = false;
+	clock_gettime(CLOCK_MONOTONIC, &begun);
 	law(schedd_run(schedd, &stop_schedd, &err) == 0);
 }
 
