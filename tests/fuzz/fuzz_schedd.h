@@ -15,6 +15,7 @@
 
 #include <jansson.h>
 
+#include <base/json.h>
 #include <sched/schedd/schedd.h>
 #include <serve/serve.h>
 
@@ -73,7 +74,7 @@ void serve_reply(struct serve_call *of, unsigned status, const char *content_typ
 
 void serve_reply_error(struct serve_call *of, const struct error *err)
 {
-	json_t *object = json_pack("{s:s}", "error", err->text);
+	json_t *object = json_pack("{s:o}", "error", json_message(err->text));
 	char *text = json_dumps(object, 0);
 
 	law(err->code != 0 && err->text[0] != '\0' && text);
