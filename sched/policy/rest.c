@@ -190,9 +190,12 @@ static int32_t slots_of(const struct placer *placer, const struct flownet *net, 
 	return rest_unclaimed(placer, net, machine) - (machine == at->root ? at->own : 0);
 }
 
-/* Adds the rack's free slots to slots_at[], by their cost. */
-static void count_slots(struct placer *placer, const struct flownet *net, const struct rooted *at, uint32_t rack,
-			int64_t slots_at[COST_MAXIMUM + 1])
+/*
+ * Adds the rack's free slots to slots_at[], by their cost; claim: claims them instead, as many of each cost as
+ * slots_at[] still has, and subtracts them there.
+ */
+static void walk_rack(struct placer *placer, const struct flownet *net, const struct rooted *at, uint32_t rack,
+		      bool claim, int64_t slots_at[COST_MAXIMUM + 1])
 {
 	const uint16_t *cost = placer->rest->cost;
 	uint32_t first;
@@ -201,11 +204,27 @@ static void count_slots(struct placer *placer, const struct flownet *net, const 
 		return;
 	first = look_up_rack(placer, at, rack);
 	for (uint32_t c = 0; c < placer->layout->rack_used[rack]; c++) {
-		int32_t slots = slots_of(placer, net, at, first + c, cost[c]);
+		int64_t slots = slots_of(placer, net, at, first + c, cost[c]);
 
-		if (slots > 0)
-			slots_at[cost[c]] += slots;
+		if (slots <= 0)
+			continue;
+		if (claim) {
+			slots = slots < slots_at[cost[c]] ? slots : slots_at[cost[c]];
+			placer->claimed[placer->layout->machine_of_column[first + c]] += (int32_t)slots;
+			placer->reserved[rack] += slots;
+		}
+		slots_at[cost[c]] += claim ? -slots : slots;
 	}
+}
+
+/* Walks over the root's rack; wide: over all racks. */
+static void walk(struct placer *placer, const struct flownet *net, const struct rooted *at, bool wide, bool claim,
+		 int64_t slots_at[COST_MAXIMUM + 1])
+{
+	uint32_t rack = placer->layout->cluster->machines[at->root].rack;
+
+	for (uint32_t r = wide ? 0 : rack; r < (wide ? placer->layout->rack_count : rack + 1); r++)
+		walk_rack(placer, net, at, r, claim, slots_at);
 }
 
 /*
@@ -216,11 +235,10 @@ static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, 
 			      int64_t tasks)
 {
 	struct cost_step *steps = placer->rest->steps;
-	uint32_t rack = placer->layout->cluster->machines[at->root].rack, count = 0;
+	uint32_t count = 0;
 	int64_t slots_at[COST_MAXIMUM + 1] = {0};
 
-	for (uint32_t r = wide ? 0 : rack; r < (wide ? placer->layout->rack_count : rack + 1); r++)
-		count_slots(placer, net, at, r, slots_at);
+	walk(placer, net, at, wide, false, slots_at);
 	for (int32_t cost = placer->policy->least_cost; cost <= COST_MAXIMUM && tasks > 0; cost++) {
 		int64_t taken = slots_at[cost] < tasks ? slots_at[cost] : tasks;
 
@@ -273,39 +291,15 @@ int64_t rest_cost(struct placer *placer, const struct flownet *net, uint32_t job
 	return cost_of_tasks(costs->steps, count, tasks, COST_MAXIMUM);
 }
 
-/* Claims slots of the rack, at most left_at[cost] of each cost. */
-static void claim_in_rack(struct placer *placer, const struct flownet *net, const struct rooted *at, uint32_t rack,
-			  int64_t left_at[COST_MAXIMUM + 1])
-{
-	const uint16_t *cost = placer->rest->cost;
-	uint32_t first;
-
-	if (flownet_free_in_rack(net, rack) == 0)
-		return;
-	first = look_up_rack(placer, at, rack);
-	for (uint32_t c = 0; c < placer->layout->rack_used[rack]; c++) {
-		int64_t slots = slots_of(placer, net, at, first + c, cost[c]);
-
-		if (slots <= 0)
-			continue;
-		slots = slots < left_at[cost[c]] ? slots : left_at[cost[c]];
-		left_at[cost[c]] -= slots;
-		placer->claimed[placer->layout->machine_of_column[first + c]] += (int32_t)slots;
-		placer->reserved[rack] += slots;
-	}
-}
-
 void rest_claim(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root, int32_t own,
 		int64_t tasks)
 {
 	const struct rooted at = {job, root, own};
 	bool wide = is_wide(placer, net, root, own, tasks);
-	uint32_t rack = placer->layout->cluster->machines[root].rack, count;
 	int64_t left_at[COST_MAXIMUM + 1] = {0};
+	uint32_t count = find_cheapest(placer, net, &at, wide, tasks);
 
-	count = find_cheapest(placer, net, &at, wide, tasks);
 	for (uint32_t i = 0; i < count; i++)
 		left_at[placer->rest->steps[i].cost] = placer->rest->steps[i].slots;
-	for (uint32_t r = wide ? 0 : rack; r < (wide ? placer->layout->rack_count : rack + 1); r++)
-		claim_in_rack(placer, net, &at, r, left_at);
+	walk(placer, net, &at, wide, true, left_at);
 }
