@@ -138,7 +138,7 @@ static void print_machine(FILE *out, const struct sweep_log_machine *machine)
 	print_row(out, "kernel", machine->kernel);
 	print_row(out, "processor", machine->cpu);
 	snprintf(text, sizeof text, "%lld", (long long)machine->processors);
-	print_row(out, "processors used", machine->processors > 0 ? text : "");
+	print_row(out, "processors of the sweep", machine->processors > 0 ? text : "");
 	for (size_t i = 0; i < INJECTOR_STATE_DIRECTIONS; i++) {
 		const struct injector_state_port *port = &machine->port[i];
 		int length = snprintf(text, sizeof text, "%s (%s", port->name, port->driver);
@@ -156,9 +156,12 @@ int report_again_print(FILE *out, const struct report_again *again, const struct
 {
 	fputs("<section><h2>How it was made, and how to repeat it</h2>\n", out);
 	print_machine(out, &again->machine);
-	fputs("<p>This page contains the rows, the log and the plan of the sweep. To get them out and run the sweep "
-	      "again:</p>\n<pre>nomora report --extract THIS-PAGE.html -o again\ncd again\n",
+	fputs(again->plan ? "<p>This page contains the rows, the log and the plan of the sweep. To get them out and "
+			    "run the sweep again:"
+			  : "<p>This page contains the rows and the log of the sweep, not its plan: an earlier nomora "
+			    "wrote the log. To get them out and fit the curve again:",
 	      out);
+	fputs("</p>\n<pre>nomora report --extract THIS-PAGE.html -o again\ncd again\n", out);
 	if (again->plan) {
 		fputs("nomora sweep ", out);
 		xml_print(out, again->plan_name);

@@ -214,19 +214,23 @@ static size_t count_off(const struct report_sweep *totals, size_t *checked)
 	return off;
 }
 
-/* The reason why the curve cannot be trusted; NULL = it can. */
+#define REPEAT_STRICTER                                                                                                \
+	" Repeat the sweep on a quieter machine, or with stricter max-stall-percent and max-disturbed-percent."
+
+/* The reason why the curve cannot be trusted, and what to do; NULL = it can. */
 static const char *find_fault(const struct report_sweep *totals, size_t off, double percent)
 {
 	if (totals->disturbed_runs > 0)
-		return "Runs failed a check of the sweep in every attempt.";
+		return "Runs failed a check of the sweep in every attempt. Repeat the sweep on a quieter machine.";
 	if (totals->sum.packets <= 0)
 		return "No packet passed the injector: its delay was not on the path.";
 	if (off > 0)
-		return "The round trip did not rise by the injected delay.";
+		return "The round trip did not rise by the injected delay. Look for another path between the hosts, "
+		       "or other load, then repeat the sweep.";
 	if (percent > DISTURBED_MANY_PERCENT)
-		return "The curve may show this machine's stalls more than the injected delay.";
+		return "The curve may show this machine's stalls more than the injected delay." REPEAT_STRICTER;
 	if (percent > DISTURBED_FEW_PERCENT)
-		return "Means and high percentiles may show this machine's stalls; medians do not.";
+		return "Means and high percentiles may show this machine's stalls; medians do not." REPEAT_STRICTER;
 	return NULL;
 }
 
@@ -245,11 +249,7 @@ void report_sweep_verdict(FILE *out, const struct report_sweep *totals)
 		fprintf(out, "; the round trip rose as injected at %zu of %zu delays", checked - off, checked);
 	else
 		fputs("; no ping checked the delays", out);
-	fprintf(out, ". %s%s</p>\n", fault ? fault : "",
-		totals->sum.packets > 0 && fault
-			? " Repeat the sweep on a quieter machine, or with stricter max-stall-percent and "
-			  "max-disturbed-percent."
-			: "");
+	fprintf(out, ". %s</p>\n", fault ? fault : "");
 }
 
 static void print_sum(FILE *out, const struct report_sweep *totals)
