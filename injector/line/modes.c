@@ -27,10 +27,12 @@ static const char *specification_of(const struct row *row, const struct injector
 int injector_mode_settings_set(struct injector_mode_settings *settings, const char *name, const char *specification)
 {
 	for (size_t i = 0; i < MODES; i++) {
-		if (strcmp(rows[i].mode->name, name) == 0) {
-			memcpy((char *)settings + rows[i].offset, &specification, sizeof specification);
-			return 0;
-		}
+		if (strcmp(rows[i].mode->name, name) != 0)
+			continue;
+		if (specification_of(&rows[i], settings))
+			return -EEXIST;
+		memcpy((char *)settings + rows[i].offset, &specification, sizeof specification);
+		return 0;
 	}
 	return -EINVAL;
 }

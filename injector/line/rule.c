@@ -12,6 +12,8 @@ static int set_delay(struct rule *rule, const char *value, const struct dp_clock
 {
 	double us;
 
+	if (rule->fixed)
+		return error_set(err, EINVAL, "--rule: \"%s\": delay is given twice", rule->text);
 	if (number_parse_double(value, &us) != 0 || !(us >= 0 && us <= INJECTOR_DELAY_MAXIMUM_US))
 		return error_set(err, EINVAL, "--rule: delay=%s: expected 0 to %g us", value,
 				 INJECTOR_DELAY_MAXIMUM_US);
@@ -24,12 +26,17 @@ static int set_one(struct rule *rule, struct injector_mode_settings *modes, char
 		   struct error *err)
 {
 	char *value = strchr(word, '=');
+	int code = -EINVAL;
 
 	if (value)
 		*value++ = '\0';
 	if (value && strcmp(word, "delay") == 0)
 		return set_delay(rule, value, clock, err);
-	if (!value || strcmp(word, "only") == 0 || injector_mode_settings_set(modes, word, value) != 0)
+	if (value && strcmp(word, "only") != 0)
+		code = injector_mode_settings_set(modes, word, value);
+	if (code == -EEXIST)
+		return error_set(err, EINVAL, "--rule: \"%s\": %s is given twice", rule->text, word);
+	if (code < 0)
 		return error_set(err, EINVAL, "--rule: \"%s\": expected delay=US or MODE=VALUE, such as loss=1", word);
 	return 0;
 }
@@ -62,7 +69,7 @@ static int parse(struct rule *rule, char *text, const struct injector_mode_setti
 	if (status || !injector_modes_wanted(&modes))
 		return status;
 	rule->modes = injector_modes_create(&modes, clock, err);
-	return rule->modes ? 0 : error_code(err, EINVAL);
+	return rule->modes ? 0 : error_prefix(err, "--rule: \"%s\"", rule->text);
 }
 
 struct injector_rules *injector_rules_create(const char *const *texts, size_t count,

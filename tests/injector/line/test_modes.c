@@ -308,6 +308,8 @@ Test(modes, rules_refuse_what_they_do_not_know)
 					  "udp:0 delay=1",
 					  "delay=1",
 					  "udp:53 loss=101",
+					  "udp:53 delay=1 delay=2",
+					  "udp:53 loss=1 loss=2",
 					  "udp:53 loss=1 gilbert=1,2",
 					  "udp:53 delay=1 steps=0:5"};
 	const struct injector_mode_settings common = {.replay_interval_us = 1e6};
@@ -317,6 +319,7 @@ Test(modes, rules_refuse_what_they_do_not_know)
 
 		cr_assert_null(injector_rules_create(&bad[i], 1, &common, &the_clock, &err), "%s", bad[i]);
 		cr_assert_eq(err.code, EINVAL, "%s: %s", bad[i], err.text);
+		cr_assert(strncmp(err.text, "--rule: ", 8) == 0, "%s: %s", bad[i], err.text);
 	}
 }
 

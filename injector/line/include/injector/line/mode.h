@@ -69,7 +69,8 @@ struct injector_mode_settings {
 	_Atomic uint64_t *start;
 };
 
-/* Sets the specification, borrowed, of the mode with this name. Returns 0, or -EINVAL if there is none. */
+/* Sets the specification, borrowed, of the mode with this name. Returns 0, -EINVAL if there is none, or -EEXIST if it
+ * is set already. */
 int injector_mode_settings_set(struct injector_mode_settings *settings, const char *name, const char *specification);
 
 /* Returns true if anything but the fixed delay is requested. */
