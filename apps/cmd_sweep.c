@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <base/file.h>
 #include <base/log.h>
@@ -155,7 +156,10 @@ static int name_plan(const struct sweep_plan *plan, char path[PATH_MAX], struct 
 	return 0;
 }
 
-/* Writes the plan, unless the file has it already. A file with another plan is kept, except with --force. */
+/*
+ * Writes the plan, unless the file has it already. A file with another plan is kept, except with --force. Returns 1 if
+ * it made the file, 0 if there was one, or a negative code.
+ */
 static int write_plan(const struct sweep_plan *plan, const char *path, struct error *err)
 {
 	struct error none = {0};
@@ -185,6 +189,8 @@ static int write_plan(const struct sweep_plan *plan, const char *path, struct er
 	} else if (code == 0 && (!old || strcmp(old, text) != 0)) {
 		code = error_code(err, EIO);
 	}
+	if (code == 0)
+		code = !old;
 	free(old);
 	free(text);
 	return code;
@@ -203,13 +209,14 @@ static int run_command_line(struct sweep_plan *plan, struct option_operands *ope
 	struct sweep_command_texts texts;
 	struct sweep_plan again;
 	struct error err = {0};
-	int count = 3, code = sweep_plan_from_command(plan, operands->rest_count, operands->rest, &texts, &err);
+	int count = 3, made = 0,
+	    code = sweep_plan_from_command(plan, operands->rest_count, operands->rest, &texts, &err);
 
 	if (code == 0)
 		code = name_plan(plan, path, &err);
 	if (code == 0)
-		code = write_plan(plan, path, &err);
-	if (code != 0) {
+		code = made = write_plan(plan, path, &err);
+	if (code < 0) {
 		sweep_command_texts_free(&texts);
 		return command_fail(&err, code == -EINVAL ? COMMAND_USAGE : COMMAND_FAILED);
 	}
@@ -219,6 +226,9 @@ static int run_command_line(struct sweep_plan *plan, struct option_operands *ope
 			words[count++] = (char *)flags[i].option;
 	sweep_plan_defaults(&again);
 	code = read_plan(count, words, path, &again);
+	/* A plan that did not start would only stand in the way of the corrected command. */
+	if (made == 1 && code != COMMAND_OK && access(plan->output, F_OK) != 0 && unlink(path) == 0)
+		log_info("removed %s again: nothing was measured", path);
 	sweep_command_texts_free(&texts);
 	return code;
 }

@@ -58,6 +58,8 @@ printf '%s\n' 'client = true' "$good" 'lab = lab9' 'lab-inject = h7' >place.plan
 refuses "a place that the lab does not have" 1 "place\.plan:4: no place 'h7'" "$nomora" sweep place.plan -o place.csv
 printf 'injector = %s/nobody.sock\nclient = true\n%s\nshare-machine = true\n' "$scratch" "$good" >absent.plan
 refuses "an injector that is not there" 1 'nobody\.sock' "$nomora" sweep absent.plan -o absent.csv
+run "$nomora" sweep -o start.csv --injector "$scratch/nobody.sock" --metric 'v 1 higher exit' -- true
+check "a command line that did not start leaves no plan in the way of the next" sh -c "[ $code -eq 1 ] && [ ! -e start.plan ]"
 check "which leaves no file" sh -c '! ls absent.csv*'
 "$nomora" inject net_ring0 net_ring1 --steps 0:500 --nice 19 --control "$scratch/steps.sock" >steps.log 2>&1 &
 steps=$!
