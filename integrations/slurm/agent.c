@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -169,56 +170,73 @@ static bool wants(void *context, const char *id)
 	       (at_once_is_fresh(agent->at_once, id) && !has_ended(&agent->view, id));
 }
 
-/*
- * Returns, for each node of the view, the number of CPUs in use that schedd does not count as used slots. These are all
- * CPUs of jobs that nomora does not place, and the CPUs beyond one per task of the other jobs. NULL: out of memory.
- */
-static uint32_t *count_foreign(const struct agent *agent)
+/* CPUs of a node that jobs have. `ours`: those that schedd counts as used slots, one per task of the jobs it knows. */
+struct node_use {
+	uint32_t all, ours;
+};
+
+/* Adds the CPUs that a job has on its nodes. `index`: hashes of the names of the view's nodes. */
+static void add_use(struct node_use *uses, const struct hash_table *index, const struct slurm_job *job)
 {
-	const struct slurm_view *view = &agent->view;
-	uint32_t *foreign = calloc((size_t)view->node_count + 1, sizeof *foreign);
-	struct hash_table index = {0};
+	struct slurm_request request;
+	struct slurm_mark mark = {0};
+	bool ours = job->share_count > 0 && job->state == SLURM_RUNNING && is_ours(job, &request, &mark);
+	char **hosts = ours ? slurm_job_hosts(job, &mark) : NULL;
 
-	for (uint32_t n = 0; foreign && n < view->node_count; n++)
-		hash_table_insert(&index, hash_text(view->nodes[n].name), n);
-	for (uint32_t j = 0; foreign && j < view->job_count; j++) {
-		const struct slurm_job *job = &view->jobs[j];
-		struct slurm_request request;
-		struct slurm_mark mark = {0};
-		bool ours = job->share_count > 0 && job->state == SLURM_RUNNING && is_ours(job, &request, &mark);
-		char **hosts = ours ? slurm_job_hosts(job, &mark) : NULL;
+	for (uint32_t s = 0; s < job->share_count; s++) {
+		const struct slurm_share *share = &job->share[s];
+		uint32_t node = hash_table_find(index, hash_text(share->host)), tasks = 0;
 
-		for (uint32_t s = 0; s < job->share_count; s++) {
-			uint32_t node = hash_table_find(&index, hash_text(job->share[s].host)), tasks = 0;
-
-			for (uint32_t t = 0; hosts && t < job->tasks; t++)
-				tasks += strcmp(hosts[t], job->share[s].host) == 0;
-			if (node != HASH_TABLE_NONE && job->share[s].cpus > tasks)
-				foreign[node] += job->share[s].cpus - tasks;
-		}
-		free(hosts);
-		slurm_mark_free(&mark);
+		for (uint32_t t = 0; hosts && t < job->tasks; t++)
+			tasks += strcmp(hosts[t], share->host) == 0;
+		if (node == HASH_TABLE_NONE)
+			continue;
+		uses[node].all += share->cpus;
+		uses[node].ours += tasks < share->cpus ? tasks : share->cpus;
 	}
-	hash_table_free(&index);
-	return foreign;
+	free(hosts);
+	slurm_mark_free(&mark);
 }
 
-/* A machine's slots are its CPUs minus those of count_foreign(). */
+/* Returns the use of each node of the view; the caller frees. NULL: out of memory. */
+static struct node_use *count_use(const struct slurm_view *view)
+{
+	struct node_use *uses = calloc((size_t)view->node_count + 1, sizeof *uses);
+	struct hash_table index = {0};
+
+	for (uint32_t n = 0; uses && n < view->node_count; n++)
+		hash_table_insert(&index, hash_text(view->nodes[n].name), n);
+	for (uint32_t j = 0; uses && j < view->job_count; j++)
+		add_use(uses, &index, &view->jobs[j]);
+	hash_table_free(&index);
+	return uses;
+}
+
+/* A machine's slots: those that schedd counts as used, and the number of tasks that Slurm could still start there. */
+static uint32_t count_slots(const struct slurm_view *view, const struct slurm_node *node, const struct node_use *use)
+{
+	uint32_t left = node->cpus > use->all ? node->cpus - use->all : 0;
+
+	if (view->task_memory > 0 && node->free_memory / view->task_memory < left)
+		left = (uint32_t)(node->free_memory / view->task_memory);
+	return use->ours + left;
+}
+
 static json_t *machines(void *context)
 {
 	struct agent *agent = context;
 	struct ns now = ns_now_monotonic();
-	uint32_t *foreign = now.v >= agent->next_machines.v ? count_foreign(agent) : NULL;
-	json_t *list = foreign ? json_object() : NULL;
+	struct node_use *uses = now.v >= agent->next_machines.v ? count_use(&agent->view) : NULL;
+	json_t *list = uses ? json_object() : NULL;
 
 	for (uint32_t n = 0; list && n < agent->view.node_count; n++) {
 		const struct slurm_node *node = &agent->view.nodes[n];
-		uint32_t slots = node->cpus > foreign[n] ? node->cpus - foreign[n] : 0;
+		uint32_t slots = count_slots(&agent->view, node, &uses[n]);
 
 		json_object_set_new(list, node->name,
 				    json_pack("{s:i, s:s}", "slots", (int)slots, "state", node_states[node->state]));
 	}
-	free(foreign);
+	free(uses);
 	if (list)
 		agent->next_machines = ns_add(now, ns_from_us(MACHINES_S * 1e6));
 	return list;
@@ -301,20 +319,29 @@ static const struct executor_calls calls = {.id_prefix = LINK_ID_PREFIX,
 					    .wants = wants,
 					    .jobs = sync_jobs};
 
-/*
- * Updates the view of Slurm. After slurmctld did not answer, checks its version again, because a newer version may have
- * replaced it.
- */
+/* Logs why schedd cannot place jobs, if that has changed. */
+static void say_unsupported(struct agent *agent)
+{
+	const char *reason = agent->view.unsupported;
+
+	if (strcmp(agent->said, reason) == 0)
+		return;
+	if (reason[0])
+		log_warning("Slurm decides about all new jobs: slurm.conf: %s", reason);
+	else
+		log_info("schedd decides about new jobs");
+	snprintf(agent->said, sizeof agent->said, "%s", reason);
+}
+
 static int ask_slurm(struct agent *agent, struct error *err)
 {
-	int code = agent->version_checked ? 0 : slurm_view_check_version(&agent->view, err);
+	int code = slurm_view_update(&agent->view, err);
 
-	if (code == 0)
-		code = slurm_view_update(&agent->view, err);
-	if (code >= 0)
-		answers_allow(agent->answers, agent->view.slurm_user);
-	agent->version_checked = code >= 0;
-	return code;
+	if (code < 0)
+		return code;
+	answers_allow(agent->answers, agent->view.slurm_user);
+	say_unsupported(agent);
+	return 0;
 }
 
 /*

@@ -46,8 +46,8 @@ struct agent {
 	struct ns next_review, next_machines;
 	uint64_t seen_decision; /* number of schedd's last decision at the previous turn */
 	bool new_decisions;
-	bool slurm_down;      /* slurmctld does not answer, and this was logged */
-	bool version_checked; /* slurmctld has answered without a break since its version was checked */
+	bool slurm_down;             /* slurmctld does not answer, and this was logged */
+	char said[ERROR_TEXT_BYTES]; /* the reason why schedd cannot place jobs that was logged last; "": it can */
 };
 
 /* Gets a job's id in schedd: the id in its mark, or slurm-JOB if the mark has none. */

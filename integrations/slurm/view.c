@@ -11,6 +11,8 @@
 
 #include <base/array.h>
 
+#include "rules.h"
+
 /* Exported by libslurm, but declared in none of its headers. */
 extern int64_t slurm_bit_size(bitstr_t *bits);
 extern int slurm_bit_test(bitstr_t *bits, int64_t bit);
@@ -26,21 +28,31 @@ static int slurm_failed(struct error *err, const char *what)
 			 slurm_strerror(errno));
 }
 
-int slurm_view_check_version(struct slurm_view *view, struct error *err)
+static int check_version(const char *version, struct error *err)
 {
 	unsigned major = SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER), minor = SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER);
 	unsigned its_major = 0, its_minor = 0;
-	slurm_conf_t *conf = NULL;
-	int code = 0;
 
-	if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
-		return slurm_failed(err, "cannot read slurmctld's version");
+	if (version)
+		sscanf(version, "%u.%u", &its_major, &its_minor);
+	if (its_major == major && its_minor == minor)
+		return 0;
+	return error_set(err, EPROTO, "slurmctld has version %s; this agent was built for %u.%02u",
+			 version ? version : "unknown", major, minor);
+}
+
+/* slurmctld has read slurm.conf since its start, so a slurmctld of another version counts as a change. */
+static int load_conf(struct slurm_view *view, struct error *err)
+{
+	slurm_conf_t *conf = NULL;
+	int code;
+
+	if (slurm_load_ctl_conf(view->conf_at, &conf) != SLURM_SUCCESS)
+		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : slurm_failed(err, "cannot read Slurm's configuration");
 	view->slurm_user = conf->slurm_user_id;
-	if (conf->version)
-		sscanf(conf->version, "%u.%u", &its_major, &its_minor);
-	if (its_major != major || its_minor != minor)
-		code = error_set(err, EPROTO, "slurmctld has version %s; this agent was built for %u.%02u",
-				 conf->version ? conf->version : "unknown", major, minor);
+	view->conf = slurm_rules_of(conf);
+	code = check_version(conf->version, err);
+	view->conf_at = code == 0 ? conf->last_update - 1 : 0;
 	slurm_free_ctl_conf(conf);
 	return code;
 }
@@ -60,6 +72,7 @@ static void free_jobs(struct slurm_view *view)
 		free(job->share);
 		free(job->comment);
 		free(job->mark);
+		free(job->partition);
 	}
 	free(view->jobs);
 	view->jobs = NULL;
@@ -121,13 +134,12 @@ static bool is_given(const char *text)
 	return text && text[0];
 }
 
-/* The partition is not compared: the plug-in leaves jobs of other partitions than the default one to Slurm. */
-static bool is_plain(const job_info_t *from)
+static bool is_unconstrained(const job_info_t *from)
 {
 	return !is_given(from->features) && !is_given(from->exc_nodes) && !is_given(from->resv_name) &&
 	       !is_given(from->tres_per_job) && !is_given(from->tres_per_node) && !is_given(from->tres_per_socket) &&
 	       !is_given(from->tres_per_task) && !is_given(from->licenses) && from->contiguous == 0 &&
-	       from->pn_min_memory == 0 && from->shared != 0;
+	       from->shared != 0;
 }
 
 /* A requeued job becomes eligible later than it is submitted again. */
@@ -148,11 +160,13 @@ static int take_job(struct slurm_job *job, const job_info_t *from, uint32_t elem
 		.held = from->priority == 0,
 		.held_by_slurm = from->state_reason != WAIT_HELD && from->state_reason != WAIT_HELD_USER &&
 				 from->state_reason != WAIT_NO_REASON,
-		.plain = is_plain(from),
+		.unconstrained = is_unconstrained(from),
 		.waits_for_nodes = from->state_reason == WAIT_RESOURCES || from->state_reason == WAIT_PRIORITY,
 		.simple = from->het_job_id == 0 && from->cpus_per_task <= 1,
 		.comment = copy_text(from->comment),
 		.mark = copy_text(from->admin_comment),
+		.partition = copy_text(from->partition),
+		.memory = from->pn_min_memory,
 		.restarts = from->restart_cnt,
 		.eligible = eligible_of(from),
 		.start = from->start_time,
@@ -235,6 +249,26 @@ static enum slurm_node_state node_state_of(uint32_t state)
 	return SLURM_NODE_UP;
 }
 
+static uint64_t free_memory_of(const node_info_t *from)
+{
+	uint64_t used = 0;
+
+	slurm_get_select_nodeinfo(from->select_nodeinfo, SELECT_NODEDATA_MEM_ALLOC, NODE_STATE_ALLOCATED, &used);
+	used += from->mem_spec_limit;
+	return from->real_memory > used ? from->real_memory - used : 0;
+}
+
+static struct slurm_node node_of(const node_info_t *from)
+{
+	uint32_t cores = (uint32_t)from->sockets * from->cores;
+
+	return (struct slurm_node){.name = copy_text(from->name),
+				   .cpus = from->cpus_efctv > 0 ? from->cpus_efctv : from->cpus,
+				   .cpus_per_core = cores > 0 ? from->cpus / cores : 1,
+				   .free_memory = free_memory_of(from),
+				   .state = node_state_of(from->node_state)};
+}
+
 static int load_nodes(struct slurm_view *view, struct error *err)
 {
 	node_info_msg_t *message = NULL;
@@ -244,14 +278,8 @@ static int load_nodes(struct slurm_view *view, struct error *err)
 	free_nodes(view);
 	view->nodes = calloc((size_t)message->record_count + 1, sizeof *view->nodes);
 	for (uint32_t n = 0; view->nodes && n < message->record_count; n++) {
-		const node_info_t *from = &message->node_array[n];
-		char *name = copy_text(from->name);
-
-		if (name) /* unused node numbers have no name */
-			view->nodes[view->node_count++] =
-				(struct slurm_node){.name = name,
-						    .cpus = from->cpus_efctv > 0 ? from->cpus_efctv : from->cpus,
-						    .state = node_state_of(from->node_state)};
+		view->nodes[view->node_count] = node_of(&message->node_array[n]);
+		view->node_count += view->nodes[view->node_count].name != NULL; /* unused node numbers have no name */
 	}
 	view->nodes_at = message->last_update - 1;
 	slurm_free_node_info_msg(message);
@@ -260,6 +288,7 @@ static int load_nodes(struct slurm_view *view, struct error *err)
 
 static int load_partition(struct slurm_view *view, struct error *err)
 {
+	struct error reason = {.text = "Slurm has no default partition"};
 	partition_info_msg_t *message = NULL;
 
 	if (slurm_load_partitions(0, &message, SHOW_ALL) != SLURM_SUCCESS)
@@ -269,20 +298,37 @@ static int load_partition(struct slurm_view *view, struct error *err)
 	for (uint32_t p = 0; p < message->record_count; p++) {
 		const partition_info_t *from = &message->partition_array[p];
 
-		if ((from->flags & PART_FLAG_DEFAULT) && from->state_up == PARTITION_UP &&
-		    from->total_nodes == view->node_count)
+		if (!(from->flags & PART_FLAG_DEFAULT))
+			continue;
+		view->rules = slurm_rules_in(view->conf, from);
+		if (slurm_rules_check(&view->rules, from, view->nodes, view->node_count, &reason) == 0)
 			view->partition = copy_text(from->name);
 	}
 	slurm_free_partition_info_msg(message);
+	view->task_memory = view->partition ? slurm_rules_task_memory(&view->rules) : 0;
+	snprintf(view->unsupported, sizeof view->unsupported, "%s", view->partition ? "" : reason.text);
 	return 0;
 }
 
+static bool is_plain(const struct slurm_view *view, const struct slurm_job *job)
+{
+	return job->unconstrained && job->memory == view->rules.default_memory && view->partition && job->partition &&
+	       strcmp(job->partition, view->partition) == 0;
+}
+
+/*
+ * The nodes are read after the jobs: the memory of a job that starts in between counts as used, and the agent offers
+ * too few slots for a moment, rather than too many.
+ */
 int slurm_view_update(struct slurm_view *view, struct error *err)
 {
-	int nodes = load_nodes(view, err), jobs = nodes < 0 ? nodes : load_jobs(view, err);
-	int partition = jobs < 0 ? jobs : load_partition(view, err);
+	int code = load_conf(view, err), jobs = code < 0 ? code : load_jobs(view, err);
+	int nodes = jobs < 0 ? jobs : load_nodes(view, err);
 
-	return partition < 0 ? partition : nodes | jobs;
+	code = nodes < 0 ? nodes : load_partition(view, err);
+	for (uint32_t j = 0; code == 0 && j < view->job_count; j++)
+		view->jobs[j].plain = is_plain(view, &view->jobs[j]);
+	return code < 0 ? code : nodes | jobs;
 }
 
 char *slurm_view_rack(const char *node)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jobs and nodes of a Slurm cluster as plain data, and the agent's orders to slurmctld. In the agent, only view.c uses
- * libslurm. Each element of a job array is a job of its own. Elements that wait have the job id of the array; the first
- * order for an element makes Slurm give it its own id.
+ * Jobs and nodes of a Slurm cluster as plain data, and the agent's orders to slurmctld. In the agent, only view.c and
+ * rules.c use libslurm. Each element of a job array is a job of its own. Elements that wait have the job id of the
+ * array; the first order for an element makes Slurm give it its own id.
  */
 #ifndef INTEGRATIONS_SLURM_VIEW_H
 #define INTEGRATIONS_SLURM_VIEW_H
@@ -28,23 +28,37 @@ struct slurm_job {
 	uint32_t id, tasks;
 	char name[SLURM_JOB_NAME_BYTES]; /* name of the job in orders: "12", or "12_3" for an array's element */
 	enum slurm_job_state state;
-	bool held;                 /* priority 0 */
-	bool held_by_slurm;        /* held because its request cannot be met, not by a user */
-	bool plain;                /* no constraint that schedd does not know, so that the job may move */
-	bool waits_for_nodes;      /* Slurm would start the job if there were free nodes for it */
-	bool simple;               /* one CPU per task, and not part of a heterogeneous job */
-	char *comment, *mark;      /* NULL: none */
-	struct slurm_share *share; /* nodes of a running or busy job, in Slurm's order */
+	bool held;                        /* priority 0 */
+	bool held_by_slurm;               /* held because its request cannot be met, not by a user */
+	bool unconstrained;               /* no constraint that schedd does not know, other than memory and partition */
+	bool plain;                       /* nor these: the job may move */
+	bool waits_for_nodes;             /* Slurm would start the job if there were free nodes for it */
+	bool simple;                      /* one CPU per task, and not part of a heterogeneous job */
+	char *comment, *mark, *partition; /* NULL: none */
+	uint64_t memory;                  /* MB, with the flag MEM_PER_CPU if it is for each CPU */
+	struct slurm_share *share;        /* nodes of a running or busy job, in Slurm's order */
 	uint32_t share_count, restarts;
 	time_t eligible;         /* since then, Slurm could have started the job; may be in the future */
 	time_t start, submitted; /* start of the present or last run; time of the submission or of the last requeue */
+};
+
+/* How Slurm gives CPUs and memory to jobs (rules.h). */
+struct slurm_rules {
+	bool by_cpu;       /* SelectType is select/cons_tres or select/cons_res: jobs share nodes */
+	uint16_t consumes; /* SelectTypeParameters: CR_CPU, CR_MEMORY, ... */
+	/*
+	 * DefMemPerCPU or DefMemPerNode, and MaxMemPerCPU or MaxMemPerNode, in MB, with Slurm's flag MEM_PER_CPU if it
+	 * is for each CPU; 0: not set
+	 */
+	uint64_t default_memory, most_memory;
 };
 
 enum slurm_node_state { SLURM_NODE_UP, SLURM_NODE_DRAINING, SLURM_NODE_DOWN };
 
 struct slurm_node {
 	char *name;
-	uint32_t cpus;
+	uint32_t cpus, cpus_per_core;
+	uint64_t free_memory; /* MB that Slurm has not allocated to jobs */
 	enum slurm_node_state state;
 };
 
@@ -52,26 +66,20 @@ struct slurm_view {
 	struct slurm_job *jobs;
 	struct slurm_node *nodes;
 	uint32_t job_count, node_count;
-	/*
-	 * name of Slurm's default partition if it has all nodes and is up; NULL: it does not, and schedd, which knows
-	 * no partitions, cannot place jobs
-	 */
-	char *partition;
-	uint32_t slurm_user;      /* uid of SlurmUser */
-	time_t jobs_at, nodes_at; /* time of the last change that was read, of jobs and of nodes; 0: read everything */
+	char *partition; /* Slurm's default partition; NULL: schedd cannot place jobs there, as `unsupported` says */
+	char unsupported[ERROR_TEXT_BYTES];
+	struct slurm_rules conf, rules; /* of slurm.conf, and of the default partition */
+	uint64_t task_memory;           /* MB that a task takes from its node; 0: Slurm allocates no memory */
+	uint32_t slurm_user;            /* uid of SlurmUser */
+	/* time of the last change that was read, of slurm.conf, jobs and nodes; 0: read everything */
+	time_t conf_at, jobs_at, nodes_at;
 };
 
 /*
- * Reads SlurmUser, and checks that slurmctld is of the release series (such as 22.05) for which this program was built:
- * structures and messages differ between them. Returns 0, or with err set -EPROTO if it is not, or -EREMOTEIO if
- * slurmctld does not answer.
- */
-int slurm_view_check_version(struct slurm_view *view, struct error *err);
-
-/*
  * Updates the view; a zeroed view is empty. Returns 1 if something changed, 0 if nothing did, or -errno with err set
- * (-EREMOTEIO: slurmctld does not answer, -EPROTO: it has another version). After an error, the view may be only partly
- * updated.
+ * (-EREMOTEIO: slurmctld does not answer, -EPROTO: it is of another release series, such as 22.05, than the one for
+ * which this program was built: structures and messages differ between them). After an error, the view may be only
+ * partly updated.
  */
 int slurm_view_update(struct slurm_view *view, struct error *err);
 void slurm_view_free(struct slurm_view *view);

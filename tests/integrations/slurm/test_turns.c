@@ -91,33 +91,40 @@ static time_t jobs_since, nodes_since;
 static volatile sig_atomic_t stop;
 static int turn, turns = 1;
 static void (*before_turn)(int turn);
-static char version[32];
+static char version[32], select_type[] = "select/cons_tres", whole_name[] = "main";
+static slurm_conf_t settings = {.select_type = select_type, .select_type_param = CR_CPU, .version = version};
+static partition_info_t whole = {.name = whole_name,
+				 .flags = PART_FLAG_DEFAULT,
+				 .state_up = PARTITION_UP,
+				 .max_nodes = INFINITE,
+				 .max_cpus_per_node = INFINITE,
+				 .max_share = 1};
 
 void slurm_init(const char *conf)
 {
 	(void)conf;
 }
 
+/* The first call of a turn. */
 int slurm_load_ctl_conf(time_t since, slurm_conf_t **conf)
 {
 	(void)since;
+	if (before_turn)
+		before_turn(turn);
 	snprintf(version, sizeof version, "%u.%02u.1", SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
 		 SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER));
-	*conf = calloc(1, sizeof **conf);
-	(*conf)->version = version;
+	*conf = &settings;
 	return SLURM_SUCCESS;
 }
 
 void slurm_free_ctl_conf(slurm_conf_t *conf)
 {
-	free(conf);
+	(void)conf;
 }
 
 int slurm_load_node(time_t since, node_info_msg_t **message, uint16_t flags)
 {
 	(void)flags;
-	if (before_turn)
-		before_turn(turn);
 	stop = ++turn >= turns;
 	nodes_since = since;
 	errno = nodes_errno;
@@ -133,7 +140,6 @@ void slurm_free_node_info_msg(node_info_msg_t *message)
 /* The default partition has all nodes. */
 int slurm_load_partitions(time_t since, partition_info_msg_t **message, uint16_t flags)
 {
-	static partition_info_t whole = {.name = (char *)"main", .flags = PART_FLAG_DEFAULT, .state_up = PARTITION_UP};
 	static partition_info_msg_t list = {.record_count = 1, .partition_array = &whole};
 
 	(void)since;
@@ -160,6 +166,15 @@ int slurm_load_jobs(time_t since, job_info_msg_t **message, uint16_t flags)
 void slurm_free_job_info_msg(job_info_msg_t *message)
 {
 	(void)message;
+}
+
+/* A node's information is its allocated memory, in MB, in this test. */
+int slurm_get_select_nodeinfo(dynamic_plugin_data_t *of, enum select_nodedata_type kind, enum node_states state,
+			      void *data)
+{
+	cr_assert(kind == SELECT_NODEDATA_MEM_ALLOC && state == NODE_STATE_ALLOCATED);
+	*(uint64_t *)data = of ? *(uint64_t *)of : 0;
+	return SLURM_SUCCESS;
 }
 
 /* The job's resources are a list of "HOST CPUS" in this test. */
@@ -278,6 +293,7 @@ int client_request_within(const char *socket, const char *method, const char *pa
 static answers_decide *decide;
 static void *decide_context;
 static char curves[64];
+static char offered[16]; /* the partition */
 static bool has_queue;
 
 struct answers *answers_create(const char *path, answers_decide *given, void *context, struct error *err)
@@ -302,11 +318,11 @@ void answers_allow(struct answers *answers, uint32_t uid)
 
 void answers_offer(struct answers *answers, json_t *list, const char *partition, bool queue)
 {
-	(void)partition;
-	has_queue = queue;
 	char *text = json_dumps(list, 0);
 
 	(void)answers;
+	has_queue = queue;
+	snprintf(offered, sizeof offered, "%s", partition ? partition : "");
 	snprintf(curves, sizeof curves, "%s", text ? text : "");
 	free(text);
 	json_decref(list);
@@ -340,6 +356,7 @@ static job_info_t *make_job(uint32_t state, const char *mark, uint32_t priority)
 				  .num_tasks = 3,
 				  .comment = comment,
 				  .admin_comment = text,
+				  .partition = whole_name,
 				  .job_state = state,
 				  .submit_time = time(NULL),
 				  .priority = priority};
@@ -935,6 +952,32 @@ Test(slurm_turns, machines_have_the_cpus_that_others_do_not_use)
 	TOLD("PUT /v1/machines/n2 {\"slots\": 8, \"state\": \"down\", \"rack\": \"r1\"}\n");
 }
 
+/* n1 has CPUs for six more tasks and memory for two, n3 for three and four. */
+Test(slurm_turns, machines_have_slots_for_the_tasks_for_which_memory_is_free)
+{
+	static uint64_t used[] = {700, 0};
+
+	settings.select_type_param = CR_CORE | CR_MEMORY;
+	settings.def_mem_per_cpu = 90 | MEM_PER_CPU;
+	whole.def_mem_per_cpu = 100 | MEM_PER_CPU;
+	make_node(0, n1, 8, NODE_STATE_ALLOCATED);
+	make_node(1, n3, 4, NODE_STATE_IDLE);
+	node_records[0].select_nodeinfo = (dynamic_plugin_data_t *)&used[0];
+	node_records[0].real_memory = 1000;
+	node_records[0].mem_spec_limit = 50;
+	node_records[1].select_nodeinfo = (dynamic_plugin_data_t *)&used[1];
+	node_records[1].real_memory = 400;
+	make_running("nomora:slurm-7 n1*2,n3");
+	schedd_has("slurm-7", 0, 0, 3, 0);
+	run_turns(1);
+	TOLD("PUT /v1/machines/n1 {\"slots\": 4, \"state\": \"up\"}\n"
+	     "PUT /v1/machines/n3 {\"slots\": 4, \"state\": \"up\"}\n");
+	settings.select_type_param = CR_CPU;
+	run_turns(1);
+	TOLD("PUT /v1/machines/n1 {\"slots\": 8, \"state\": \"up\"}\n"
+	     "PUT /v1/machines/n3 {\"slots\": 4, \"state\": \"up\"}\n");
+}
+
 Test(slurm_turns, the_state_of_a_node_says_whether_it_takes_tasks)
 {
 	static const struct {
@@ -1032,6 +1075,7 @@ Test(slurm_turns, the_view_asks_for_changes)
 	jobs_errno = SLURM_COMMUNICATIONS_CONNECTION_ERROR;
 	cr_assert_eq(slurm_view_update(&view, &err), -EREMOTEIO);
 	cr_assert(strstr(err.text, "cannot read Slurm's jobs: "), "%s", err.text);
+	jobs_errno = 0;
 	nodes_errno = SLURM_COMMUNICATIONS_CONNECTION_ERROR;
 	cr_assert_eq(slurm_view_update(&view, &err), -EREMOTEIO);
 	cr_assert(strstr(err.text, "cannot read Slurm's nodes: "), "%s", err.text);
@@ -1198,6 +1242,38 @@ Test(slurm_turns, some_jobs_never_move)
 	     "POST /v1/jobs {\"id\": \"slurm-7.2\", \"curve\": \"spark\", \"root\": 1, \"minimum_tasks\": 3, "
 	     "\"tasks\": [\"t0\", \"t1\", "
 	     "\"t2\"]}\n");
+}
+
+/* A job that Slurm started may have memory or a partition that schedd does not know. */
+Test(slurm_turns, a_job_with_another_memory_or_partition_never_moves)
+{
+	static char other[] = "other";
+
+	make_movable();
+	set_performances(0.1, 1);
+	records[0].pn_min_memory = 100 | MEM_PER_CPU;
+	run_turns(2);
+	TOLD("");
+	settings.def_mem_per_cpu = 100 | MEM_PER_CPU;
+	run_turns(2);
+	TOLD(COPIED);
+	records[0].partition = other;
+	run_turns(2);
+	TOLD("");
+}
+
+/* Slurm may be set up so that slots are not what it allocates. */
+Test(slurm_turns, slurm_decides_alone_where_slots_are_not_what_it_allocates)
+{
+	make_movable();
+	set_performances(0.1, 1);
+	run_turns(1);
+	TOLD(COPIED);
+	cr_assert_str_eq(offered, "main");
+	settings.select_type_param = CR_CPU | CR_MEMORY;
+	run_turns(1);
+	TOLD("");
+	cr_assert_str_eq(offered, "");
 }
 
 /* The id of the copy differs from the job's present id. */
