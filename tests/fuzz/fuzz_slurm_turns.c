@@ -5,7 +5,7 @@
  * or loses an answer. Then nothing fails any more, and these laws hold:
  *
  * - after some turns, schedd has each running job's tasks as running on the job's nodes, no job that has ended, and as
- *   many free slots as Slurm has free CPUs;
+ *   many free slots as Slurm could start tasks, by the CPUs that are free, and the memory if Slurm allocates it;
  * - no job waits for the nodes of a decision while others are free;
  * - as running jobs end, each waiting job starts: none is stuck.
  */
@@ -84,6 +84,10 @@ static void submit(bool ours)
 					     .submit_time = time(NULL),
 					     .priority = 100},
 				  .begin = time(NULL)};
+	if (world.allocates_memory) {
+		job->memory = ours ? TASK_MEMORY : 1 + 2 * (kind / TASKS % 3);
+		job->record.pn_min_memory = job->memory | MEM_PER_CPU;
+	}
 	if (ours) {
 		snprintf(job->comment, sizeof job->comment, "nomora:curve=%s,root=%u,move=%s", curves[kind / TASKS % 4],
 			 kind / 16 % job->record.num_tasks, kind & 128 ? "no" : "yes");
@@ -103,12 +107,6 @@ static void restart_schedd(void)
 {
 	schedd_destroy(world.schedd);
 	world.schedd = schedd_start();
-}
-
-/* True if the planned number of requests has passed. */
-static bool is_due(uint32_t *until)
-{
-	return *until > 0 && --*until == 0;
 }
 
 int __wrap_exchange(const char *socket, const char *method, const char *path, const char *body, struct ns limit,
@@ -215,7 +213,7 @@ static void take_event(void)
 		world.until_job = 1 + detail % 16;
 		break;
 	case 12:
-		world.slurm_stopped = true;
+		world.until_silence = 1 + detail % 3;
 		break;
 	case 13:
 		world.order_fails = true;
@@ -317,7 +315,8 @@ static void check_slots(void)
 		json_int_t slots = json_integer_value(json_object_get(machine, "slots")),
 			   tasks = json_integer_value(json_object_get(machine, "tasks"));
 
-		law(node < NODES && (changing || slots - tasks == free_cpus(node)));
+		law(node < NODES &&
+		    (changing || slots - tasks == startable(node, world.allocates_memory ? TASK_MEMORY : 0)));
 	}
 	law(at == NODES);
 	json_decref(answer);
@@ -329,7 +328,7 @@ static void check_waiting(const struct batch_job *job)
 	uint32_t free = 0;
 
 	for (uint32_t n = 0; n < NODES; n++)
-		free += free_cpus(n);
+		free += startable(n, job->memory);
 	law(!waits(job) || job->begin > time(NULL) - 3 * PATIENCE_S || free < job->record.num_tasks);
 }
 
@@ -363,8 +362,8 @@ static void end_one(void)
 
 static void heal(void)
 {
-	world.schedd_stopped = world.slurm_stopped = world.order_fails = false;
-	world.until_stop = world.until_loss = world.until_restart = world.until_job = 0;
+	world.schedd_stopped = world.order_fails = false;
+	world.until_stop = world.until_loss = world.until_restart = world.until_job = world.until_silence = 0;
 	for (uint32_t n = 0; n < NODES; n++)
 		world.node_states[n] = NODE_STATE_IDLE;
 	for (int j = 0; j < JOBS; j++) {
@@ -449,6 +448,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					      .review_s = 1};
 	struct schedd *schedd = world.schedd;
 	int64_t now_ns = world.now_ns;
+	uint32_t mode;
 	struct error err = {0};
 
 	world = (struct world){.events = {.data = data, .left = size}, .schedd = schedd, .now_ns = now_ns + NS_PER_S};
@@ -461,7 +461,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	world.jobs_changed = world.nodes_changed = time(NULL);
 	for (uint32_t n = 0; n < NODES; n++)
 		world.node_states[n] = NODE_STATE_IDLE;
-	options.migrate = events_below(&world.events, 2);
+	mode = events_below(&world.events, 4);
+	options.migrate = mode & 1;
+	world.allocates_memory = mode & 2;
 	do {
 		world.stop = 0;
 		law(slurm_agent_run(&options, &world.stop, &err) == 0);

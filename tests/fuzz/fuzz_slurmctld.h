@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A small model of slurmctld by a fake clock, in place of the functions of libslurm that the agent calls: jobs with
- * required nodes start if these have free CPUs, a requeued job waits for its credential, orders are refused as Slurm
- * refuses them.
+ * required nodes start if these have free CPUs, and memory if Slurm allocates it, a requeued job waits for its
+ * credential, orders are refused as Slurm refuses them.
  */
 #ifndef FUZZ_SLURMCTLD_H
 #define FUZZ_SLURMCTLD_H
@@ -19,7 +19,9 @@
 enum {
 	JOBS = 8,
 	NODES = 4,
-	CPUS = 3, /* of a node */
+	CPUS = 3,        /* of a node */
+	MEMORY = 6,      /* of a node */
+	TASK_MEMORY = 2, /* of a task of a job without --mem */
 	TASKS = 4,
 	MARK = 512,
 	TURNS = 60,        /* at most, with events */
@@ -36,6 +38,7 @@ struct batch_job {
 	job_info_t record; /* job_id 0: unused */
 	char comment[96], mark[MARK], wanted[64], nodes[64];
 	uint32_t cpus[NODES]; /* of a running or completing job */
+	uint32_t memory;      /* of a CPU; 0: Slurm allocates none */
 	time_t begin;
 	int turns; /* for which it has run */
 };
@@ -49,12 +52,20 @@ static struct world {
 	time_t jobs_changed, nodes_changed;
 	/* requests to schedd until it is stopped, loses an answer, restarts, or until a job arrives; 0: not planned */
 	uint32_t until_stop, until_loss, until_restart, until_job;
-	bool schedd_stopped, slurm_stopped, order_fails, queue, curves, done;
+	uint32_t until_silence; /* the same of Slurm's lists until one is not answered */
+	bool schedd_stopped, order_fails, queue, curves, done;
+	bool allocates_memory;
 	volatile sig_atomic_t stop;
 	int turn, settled, ending;
 	answers_decide *decide;
 	void *decide_context;
 } world;
+
+/* True if the planned number of requests has passed. */
+static bool is_due(uint32_t *until)
+{
+	return *until > 0 && --*until == 0;
+}
 
 static const char *const node_names[NODES] = {"n1", "n2", "n3", "n4"};
 
@@ -103,6 +114,24 @@ static uint32_t free_cpus(uint32_t node)
 	return CPUS - used;
 }
 
+static uint32_t used_memory(uint32_t node)
+{
+	uint32_t used = 0;
+
+	for (int j = 0; j < JOBS; j++)
+		used += world.jobs[j].cpus[node] * world.jobs[j].memory;
+	law(used <= MEMORY);
+	return used;
+}
+
+/* The number of CPUs, each with this memory, that a job could get on a node. */
+static uint32_t startable(uint32_t node, uint32_t memory)
+{
+	uint32_t cpus = free_cpus(node), by_memory = memory > 0 ? (MEMORY - used_memory(node)) / memory : cpus;
+
+	return cpus < by_memory ? cpus : by_memory;
+}
+
 static bool is_up(uint32_t node)
 {
 	return world.node_states[node] == NODE_STATE_IDLE;
@@ -138,12 +167,13 @@ static void start(struct batch_job *job)
 
 	for (uint32_t n = 0; n < NODES; n++)
 		if (job->wanted[0] && names_node(job->wanted, n)) {
-			blocked = blocked || !is_up(n) || free_cpus(n) == 0 || left == 0;
+			blocked = blocked || !is_up(n) || startable(n, job->memory) == 0 || left == 0;
 			cpus[n] = 1;
 			left -= left > 0;
 		}
 	for (uint32_t n = 0; n < NODES && !blocked; n++)
-		while (left > 0 && is_up(n) && cpus[n] < free_cpus(n) && (!job->wanted[0] || cpus[n] > 0)) {
+		while (left > 0 && is_up(n) && cpus[n] < startable(n, job->memory) &&
+		       (!job->wanted[0] || cpus[n] > 0)) {
 			cpus[n]++;
 			left--;
 		}
@@ -197,46 +227,71 @@ void slurm_init(const char *conf)
 	(void)conf;
 }
 
+static void begin_turn(void);
+
+/* Sets errno to why a list is not sent: something fails, or nothing has changed since then. */
+static bool sends(time_t since, time_t changed)
+{
+	if (is_due(&world.until_silence)) {
+		errno = ESLURM_PROTOCOL_INCOMPLETE_PACKET;
+		return false;
+	}
+	errno = SLURM_NO_CHANGE_IN_DATA;
+	return since - 1 < changed;
+}
+
+/* The first call of a turn. */
 int slurm_load_ctl_conf(time_t since, slurm_conf_t **conf)
 {
 	static char version[32];
+	static slurm_conf_t settings = {.version = version, .select_type = (char *)"select/cons_tres"};
 
-	(void)since;
-	errno = ESLURM_PROTOCOL_INCOMPLETE_PACKET;
-	if (world.slurm_stopped) {
-		world.stop = ++world.turn >= TURNS;
-		world.slurm_stopped = false;
+	begin_turn();
+	if (!sends(since, EPOCH))
 		return SLURM_ERROR;
-	}
 	snprintf(version, sizeof version, "%u.%02u.1", SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
 		 SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER));
-	*conf = calloc(1, sizeof **conf);
-	(*conf)->version = version;
+	settings.select_type_param = world.allocates_memory ? CR_CORE | CR_MEMORY : CR_CPU;
+	settings.def_mem_per_cpu = world.allocates_memory ? TASK_MEMORY | MEM_PER_CPU : 0;
+	settings.last_update = time(NULL);
+	*conf = &settings;
 	return SLURM_SUCCESS;
 }
 
 void slurm_free_ctl_conf(slurm_conf_t *conf)
 {
-	free(conf);
+	(void)conf;
 }
-
-static void begin_turn(void);
 
 int slurm_load_node(time_t since, node_info_msg_t **message, uint16_t flags)
 {
 	static node_info_t records[NODES];
+	static uint64_t used[NODES];
 	static node_info_msg_t nodes = {.record_count = NODES, .node_array = records};
 
 	(void)flags;
-	begin_turn();
-	errno = world.slurm_stopped ? ESLURM_PROTOCOL_INCOMPLETE_PACKET : SLURM_NO_CHANGE_IN_DATA;
-	if (world.slurm_stopped || since - 1 >= world.nodes_changed)
+	if (!sends(since, world.nodes_changed > world.jobs_changed ? world.nodes_changed : world.jobs_changed))
 		return SLURM_ERROR;
-	for (uint32_t n = 0; n < NODES; n++)
-		records[n] =
-			(node_info_t){.name = (char *)node_names[n], .cpus = CPUS, .node_state = world.node_states[n]};
+	for (uint32_t n = 0; n < NODES; n++) {
+		used[n] = used_memory(n);
+		records[n] = (node_info_t){.name = (char *)node_names[n],
+					   .cpus = CPUS,
+					   .sockets = 1,
+					   .cores = CPUS,
+					   .real_memory = MEMORY,
+					   .select_nodeinfo = (dynamic_plugin_data_t *)&used[n],
+					   .node_state = world.node_states[n]};
+	}
 	nodes.last_update = time(NULL);
 	*message = &nodes;
+	return SLURM_SUCCESS;
+}
+
+int slurm_get_select_nodeinfo(dynamic_plugin_data_t *of, enum select_nodedata_type kind, enum node_states state,
+			      void *data)
+{
+	law(kind == SELECT_NODEDATA_MEM_ALLOC && state == NODE_STATE_ALLOCATED);
+	*(uint64_t *)data = *(uint64_t *)of;
 	return SLURM_SUCCESS;
 }
 
@@ -247,8 +302,12 @@ void slurm_free_node_info_msg(node_info_msg_t *message)
 
 int slurm_load_partitions(time_t since, partition_info_msg_t **message, uint16_t flags)
 {
-	static partition_info_t whole = {
-		.name = (char *)"main", .flags = PART_FLAG_DEFAULT, .state_up = PARTITION_UP, .total_nodes = NODES};
+	static partition_info_t whole = {.name = (char *)"main",
+					 .flags = PART_FLAG_DEFAULT,
+					 .state_up = PARTITION_UP,
+					 .total_nodes = NODES,
+					 .max_nodes = INFINITE,
+					 .max_share = 1};
 	static partition_info_msg_t list = {.record_count = 1, .partition_array = &whole};
 
 	(void)since;
@@ -268,8 +327,7 @@ int slurm_load_jobs(time_t since, job_info_msg_t **message, uint16_t flags)
 	static job_info_msg_t jobs = {.job_array = records};
 
 	(void)flags;
-	errno = SLURM_NO_CHANGE_IN_DATA;
-	if (since - 1 >= world.jobs_changed)
+	if (!sends(since, world.jobs_changed))
 		return SLURM_ERROR;
 	jobs.record_count = 0;
 	for (int j = 0; j < JOBS; j++) {
@@ -279,6 +337,7 @@ int slurm_load_jobs(time_t since, job_info_msg_t **message, uint16_t flags)
 			continue;
 		job->record.comment = job->comment;
 		job->record.admin_comment = job->mark;
+		job->record.partition = (char *)"main";
 		job->record.nodes = job->nodes[0] ? job->nodes : NULL;
 		job->record.job_resrcs = job->nodes[0] ? (job_resources_t *)job : NULL;
 		job->record.eligible_time = job->begin;
