@@ -217,6 +217,8 @@ static uint32_t count_slots(const struct slurm_view *view, const struct slurm_no
 {
 	uint32_t left = node->cpus > use->all ? node->cpus - use->all : 0;
 
+	if (node->memory < view->node_memory)
+		left = 0;
 	if (view->task_memory > 0 && node->free_memory / view->task_memory < left)
 		left = (uint32_t)(node->free_memory / view->task_memory);
 	return use->ours + left;

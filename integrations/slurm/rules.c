@@ -30,21 +30,24 @@ uint64_t slurm_rules_task_memory(const struct slurm_rules *rules)
 
 /*
  * Memory of a node as a whole, rather than of each CPU, depends on the number of the job's nodes: a job that schedd
- * spreads over more nodes than Slurm would takes memory from other jobs.
+ * spreads over more nodes than Slurm would takes memory from other jobs. The limits also hold where memory is not
+ * allocated.
  */
 static int check_memory(const struct slurm_rules *rules, struct error *err)
 {
-	if (!(rules->default_memory & MEM_PER_CPU))
+	bool per_cpu = rules->default_memory & MEM_PER_CPU;
+
+	if ((rules->consumes & CR_MEMORY) && !per_cpu)
 		return error_set(err, ENOTSUP,
 				 "SelectTypeParameters has Memory without DefMemPerCPU, so that a job's memory depends "
 				 "on its number of nodes; set DefMemPerCPU");
 	if (rules->most_memory && !(rules->most_memory & MEM_PER_CPU))
 		return error_set(err, ENOTSUP,
 				 "MaxMemPerNode limits the tasks of a job on a node; set MaxMemPerCPU instead");
-	if (rules->most_memory && rules->most_memory < rules->default_memory)
+	if (rules->most_memory && (!per_cpu || rules->most_memory < rules->default_memory))
 		return error_set(err, ENOTSUP,
-				 "MaxMemPerCPU is less than DefMemPerCPU, so that a task takes several CPUs; set it to "
-				 "at least DefMemPerCPU");
+				 "MaxMemPerCPU without DefMemPerCPU, or below it, gives a task several CPUs; set "
+				 "DefMemPerCPU to at most MaxMemPerCPU");
 	return 0;
 }
 
@@ -79,7 +82,7 @@ int slurm_rules_check(const struct slurm_rules *rules, const partition_info_t *p
 				 "Slurm does not allocate single CPUs; set SelectType=select/cons_tres and "
 				 "SelectTypeParameters=CR_CPU, CR_Core, CR_CPU_Memory or CR_Core_Memory");
 	code = check_partition(partition, node_count, err);
-	if (code == 0 && (rules->consumes & CR_MEMORY))
+	if (code == 0)
 		code = check_memory(rules, err);
 	for (uint32_t n = 0; code == 0 && n < node_count; n++)
 		if (nodes[n].cpus_per_core > 1)

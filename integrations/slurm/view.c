@@ -265,6 +265,7 @@ static struct slurm_node node_of(const node_info_t *from)
 	return (struct slurm_node){.name = copy_text(from->name),
 				   .cpus = from->cpus_efctv > 0 ? from->cpus_efctv : from->cpus,
 				   .cpus_per_core = cores > 0 ? from->cpus / cores : 1,
+				   .memory = from->real_memory,
 				   .free_memory = free_memory_of(from),
 				   .state = node_state_of(from->node_state)};
 }
@@ -306,6 +307,7 @@ static int load_partition(struct slurm_view *view, struct error *err)
 	}
 	slurm_free_partition_info_msg(message);
 	view->task_memory = view->partition ? slurm_rules_task_memory(&view->rules) : 0;
+	view->node_memory = view->rules.default_memory & ~MEM_PER_CPU;
 	snprintf(view->unsupported, sizeof view->unsupported, "%s", view->partition ? "" : reason.text);
 	return 0;
 }

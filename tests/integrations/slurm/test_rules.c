@@ -86,7 +86,7 @@ Test(slurm_rules, memory_is_that_of_a_cpu)
 	conf.max_mem_per_cpu = 100 | MEM_PER_CPU;
 	SUPPORTED();
 	conf.max_mem_per_cpu = 99 | MEM_PER_CPU;
-	REFUSED("MaxMemPerCPU is less than DefMemPerCPU");
+	REFUSED("MaxMemPerCPU without DefMemPerCPU, or below it");
 	conf.max_mem_per_cpu = 400; /* MaxMemPerNode */
 	REFUSED("MaxMemPerNode limits");
 	partition.max_mem_per_cpu = 200 | MEM_PER_CPU;
@@ -98,8 +98,12 @@ Test(slurm_rules, memory_is_that_of_a_cpu)
 	cr_assert_eq(slurm_rules_task_memory(&rules), 150);
 	conf.select_type_param = CR_CPU; /* memory is not allocated */
 	conf.def_mem_per_cpu = 100;
-	partition.def_mem_per_cpu = 0;
+	conf.max_mem_per_cpu = partition.max_mem_per_cpu = partition.def_mem_per_cpu = 0;
 	SUPPORTED();
+	conf.max_mem_per_cpu = 100 | MEM_PER_CPU; /* the limits hold all the same */
+	REFUSED("MaxMemPerCPU without DefMemPerCPU");
+	conf.max_mem_per_cpu = 400;
+	REFUSED("MaxMemPerNode limits");
 	rules = slurm_rules_of(&conf);
 	cr_assert_eq(slurm_rules_task_memory(&rules), 0);
 }

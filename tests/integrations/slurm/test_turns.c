@@ -972,10 +972,11 @@ Test(slurm_turns, machines_have_slots_for_the_tasks_for_which_memory_is_free)
 	run_turns(1);
 	TOLD("PUT /v1/machines/n1 {\"slots\": 4, \"state\": \"up\"}\n"
 	     "PUT /v1/machines/n3 {\"slots\": 4, \"state\": \"up\"}\n");
-	settings.select_type_param = CR_CPU;
+	settings.select_type_param = CR_CPU; /* n3 is too small for a job, but has a task of ours */
+	node_records[1].real_memory = 99;
 	run_turns(1);
 	TOLD("PUT /v1/machines/n1 {\"slots\": 8, \"state\": \"up\"}\n"
-	     "PUT /v1/machines/n3 {\"slots\": 4, \"state\": \"up\"}\n");
+	     "PUT /v1/machines/n3 {\"slots\": 1, \"state\": \"up\"}\n");
 }
 
 Test(slurm_turns, the_state_of_a_node_says_whether_it_takes_tasks)
