@@ -12,23 +12,10 @@ command -v mpicc >/dev/null || skip_all "needs mpicc"
 lab=s$((BASHPID % 100000)) controller=h1 hosts=(h2 h3 h4 h5 h6 h7 h8)
 . "$(dirname "$0")/slurm_cluster.sh"
 at_exit "$nomora" lab down --name "$lab"
-mkdir "$dir/plugins"
-cp "$bin/../integrations/slurm/job_submit_nomora.so" "$dir/plugins"
-export NOMORA_SCHEDD=$dir/schedd.sock NOMORA_SLURM_SOCKET=$dir/slurm.sock
+use_plugin
 address() { echo "10.77.$(((${1#h} - 1) / 4 + 1)).$(((${1#h} - 1) % 4 + 1))"; }
 
-start_schedd() {
-	launch h1 "$bin/nomora-schedd" schedd --state "$dir/state.db" --socket "$NOMORA_SCHEDD" --curves "$source_root/curves" \
-		--latency "$dir/latency.csv" --max-age 0 --retry 0.2 2>>"$dir/schedd.log" &
-	echo $! >"$dir/schedd.pid"
-	wait_for 60 "$nomora" jobs
-}
-start_agent() {
-	# without capabilities, as in the unit
-	launch h1 setpriv --bounding-set=-all --inh-caps=-all --no-new-privs "$bin/nomora-slurm" slurm-agent --socket "$NOMORA_SLURM_SOCKET" --patience 2 --no-return 3600 "$@" 2>>"$dir/agent.log" &
-	echo $! >"$dir/agent.pid"
-	wait_for 60 test -S "$NOMORA_SLURM_SOCKET"
-}
+agent_options=(--patience 2 --no-return 3600)
 # stop NAME SIGNAL: stops a program that was started by start_NAME.
 stop() { kill "-$2" "$(cat "$dir/$1.pid")" && tail --pid="$(cat "$dir/$1.pid")" -s 0.05 -f /dev/null; }
 
@@ -51,10 +38,6 @@ measure() {
 	[ "$(wc -l <"$dir/new.csv")" -eq 43 ] && mv "$dir/new.csv" "$dir/latency.csv"
 }
 
-# job ID FIELD: of scontrol show job.
-job() { ctl scontrol -o show job "$1" 2>/dev/null | tr ' ' '\n' | sed -n "s/^$2=//p" | head -n 1; }
-is_job() { [ "$(job "$1" "$2")" = "$3" ]; }
-mark() { ctl scontrol show job "$1" 2>/dev/null | sed -n 's/^ *AdminComment=nomora://p'; }
 layout() { ctl "$bin/nomora-slurm" slurm-hostfile "$1" --json 2>/dev/null | jq -c .hosts; }
 # agree ID: schedd has the job running on the nodes in its mark, which are those that Slurm allocated.
 agree() {
@@ -66,42 +49,13 @@ agree() {
 }
 gone() { ! "$nomora" jobs --json | jq -r '.jobs[].id' | grep -qE "^slurm-$1(\.|$)"; }
 in_state() { [ "$("$nomora" nodes --json | jq -r ".machines[] | select(.name == \"$1\").state")" = "$2" ]; }
-submit() { ctl sbatch --parsable "$@" 2>>"$dir/sbatch.log"; }
-# submit_placed ARGUMENT...: submits jobs until schedd decides about one while sbatch waits, for which a busy machine may
-# be too slow.
-submit_placed() {
-	local id
-	for _ in $(seq 50); do
-		id=$(submit "$@")
-		mark "$id" | grep -qE '^slurm-[0-9a-f]+-[0-9]+ ' && break
-		ctl scancel "$id"
-		sleep 0.5
-	done
-	echo "$id"
-}
-# submit_timed WHEN ARGUMENT...: the same; the time is only logged, as tests/lab checks no times on busy machines.
+# submit_timed WHEN ARGUMENT...: submits a job; the time is only logged, as tests/lab checks no times on busy machines.
 submit_timed() {
 	local when=$1 began
 	shift
 	began=$(date +%s%N)
 	submit "$@"
 	echo "# sbatch $when: $((($(date +%s%N) - began) / 1000000)) ms" >>"$dir/times"
-}
-# within SECONDS NAME COMMAND...: passes when the command succeeds in time, and prints after how long; otherwise shows
-# the state of both sides and ends the script, as the checks that follow need that state.
-within() {
-	local limit=$1 name=$2 began
-	shift 2
-	began=$(date +%s%N)
-	if wait_for "$limit" "$@"; then
-		pass "$name"
-		echo "# after $((($(date +%s%N) - began) / 1000000)) ms"
-		return
-	fi
-	fail "$name" "not after $limit s: $*" "$(ctl scontrol -o show job 2>&1)" "$("$nomora" jobs --json 2>&1 | jq -c '.jobs[]')" \
-		"$(tail -n 20 "$dir/agent.log")" "$(tail -n 5 "$dir/schedd.log")" "$(tail -n 40 "$dir/slurmctld.log")" "the checks that follow are left out"
-	plan
-	exit
 }
 # begin COMMAND...: runs it, and notes the time for settled().
 begin() { began=$(date +%s%N) && "$@"; }
@@ -138,15 +92,13 @@ resume() { ctl scontrol update NodeName="$1" State=RESUME; }
 
 "$nomora" lab up --name "$lab" --hosts 8 --racks 2 --inject h3 --delay-us 0 >/dev/null 2>"$dir/lab.log" || { cat "$dir/lab.log"; exit 1; }
 printf 'SwitchName=rack1 Nodes=h[2-4]\nSwitchName=rack2 Nodes=h[5-8]\nSwitchName=core Switches=rack[1-2]\n' >"$dir/topology.conf"
-plugins=$(dirname "$(find /usr/lib /usr/local/lib -name select_cons_tres.so -print -quit 2>/dev/null)")
-start_slurm JobSubmitPlugins=nomora "PluginDir=$dir/plugins:$plugins" TopologyPlugin=topology/tree PriorityType=priority/multifactor PriorityWeightJobSize=100000 \
+start_slurm "${plugin_lines[@]}" TopologyPlugin=topology/tree PriorityType=priority/multifactor PriorityWeightJobSize=100000 \
 	PreemptType=preempt/partition_prio PreemptMode=REQUEUE "PartitionName=low Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=0"
 within 120 "seven nodes are idle" all_idle
 check "every pair of hosts is measured" measure
 start_schedd
-start_agent --migrate on
-known() { [ "$("$nomora" nodes --json | jq -c '[.machines[] | select(.slots == 2 and .state == "up")] | length')" -eq ${#hosts[@]} ]; }
-within 60 "schedd has the nodes with their CPUs, in the racks of Slurm's topology" known
+start_agent "${agent_options[@]}" --migrate on
+within 60 "schedd has the nodes with their CPUs, in the racks of Slurm's topology" has_slots 2
 check "racks come from topology.conf" test "$("$nomora" nodes --json | jq -r '[.machines[].rack] | unique | join(",")')" = rack1,rack2
 
 # --- a comment costs a job nothing: neither its place in the queue nor preemption
@@ -358,7 +310,7 @@ within 60 "an agent that answers nonsense: Slurm decides" is_job "$orphan" JobSt
 ctl scancel "$orphan"
 kill -9 $liar
 wait $liar 2>/dev/null
-start_agent
+start_agent "${agent_options[@]}"
 within 60 "the agent is back: the cancelled job is gone from schedd" gone "$alone"
 kill "$(cat "$dir/slurmctld.pid")"
 tail --pid="$(cat "$dir/slurmctld.pid")" -s 0.05 -f /dev/null

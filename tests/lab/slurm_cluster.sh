@@ -84,3 +84,76 @@ start_slurm() {
 	done
 }
 all_idle() { [ "$(ctl sinfo -h -N -t idle -o %N 2>/dev/null | sort -u | wc -l)" -eq ${#hosts[@]} ]; }
+
+# --- schedd and the agent beside it, on the controller's host
+export NOMORA_SCHEDD=$dir/schedd.sock NOMORA_SLURM_SOCKET=$dir/slurm.sock
+# use_plugin: sets plugin_lines, the lines of slurm.conf that load the plug-in.
+use_plugin() {
+	mkdir "$dir/plugins"
+	cp "$bin/../integrations/slurm/job_submit_nomora.so" "$dir/plugins"
+	plugin_lines=(JobSubmitPlugins=nomora "PluginDir=$dir/plugins:$(dirname "$(find /usr/lib /usr/local/lib -name select_cons_tres.so -print -quit 2>/dev/null)")")
+}
+# random_mesh: writes round trips between the hosts.
+random_mesh() {
+	local a b us now
+	now=$(date +%s)
+	{
+		echo "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at"
+		for a in "${hosts[@]}"; do
+			for b in "${hosts[@]}"; do
+				us=$((20 + RANDOM % 400))
+				[ "$a" = "$b" ] || echo "$a,$b,$us,$us,$us,0,8,$now"
+			done
+		done
+	} >"$dir/latency.csv"
+}
+# start_schedd: with the mesh in $dir/latency.csv.
+start_schedd() {
+	launch "$controller" "$bin/nomora-schedd" schedd --state "$dir/state.db" --socket "$NOMORA_SCHEDD" --curves "$source_root/curves" \
+		--latency "$dir/latency.csv" --max-age 0 --retry 0.2 2>>"$dir/schedd.log" &
+	echo $! >"$dir/schedd.pid"
+	wait_for 60 "$nomora" jobs
+}
+# start_agent OPTION...: without capabilities, as in the unit.
+start_agent() {
+	launch "$controller" setpriv --bounding-set=-all --inh-caps=-all --no-new-privs "$bin/nomora-slurm" slurm-agent --socket "$NOMORA_SLURM_SOCKET" "$@" 2>>"$dir/agent.log" &
+	echo $! >"$dir/agent.pid"
+	wait_for 60 test -S "$NOMORA_SLURM_SOCKET"
+}
+# has_slots N: schedd has all hosts, each with this number of slots.
+has_slots() { [ "$("$nomora" nodes --json | jq -c "[.machines[] | select(.slots == $1 and .state == \"up\")] | length")" -eq ${#hosts[@]} ]; }
+# job ID FIELD: of scontrol show job.
+job() { ctl scontrol -o show job "$1" 2>/dev/null | tr ' ' '\n' | sed -n "s/^$2=//p" | head -n 1; }
+is_job() { [ "$(job "$1" "$2")" = "$3" ]; }
+mark() { ctl scontrol show job "$1" 2>/dev/null | sed -n 's/^ *AdminComment=nomora://p'; }
+submit() { ctl sbatch --parsable "$@" 2>>"$dir/sbatch.log"; }
+# is_placed ID: schedd decided about the job while sbatch waited.
+is_placed() { mark "$1" | grep -qE '^slurm-[0-9a-f]+-[0-9]+ '; }
+# submit_placed ARGUMENT...: submits jobs until schedd decides about one while sbatch waits, for which a busy machine may
+# be too slow.
+submit_placed() {
+	local id
+	for _ in $(seq 50); do
+		id=$(submit "$@")
+		is_placed "$id" && break
+		ctl scancel "$id"
+		sleep 0.5
+	done
+	echo "$id"
+}
+# within SECONDS NAME COMMAND...: passes when the command succeeds in time, and prints after how long; otherwise shows
+# the state of both sides and ends the script, as the checks that follow need that state.
+within() {
+	local limit=$1 name=$2 began
+	shift 2
+	began=$(date +%s%N)
+	if wait_for "$limit" "$@"; then
+		pass "$name"
+		echo "# after $((($(date +%s%N) - began) / 1000000)) ms"
+		return
+	fi
+	fail "$name" "not after $limit s: $*" "$(ctl scontrol -o show job 2>&1)" "$("$nomora" jobs --json 2>&1 | jq -c '.jobs[]')" \
+		"$(tail -n 20 "$dir/agent.log")" "$(tail -n 5 "$dir/schedd.log")" "$(tail -n 40 "$dir/slurmctld.log")" "the checks that follow are left out"
+	plan
+	exit
+}

@@ -12,17 +12,14 @@ ip netns add "probe$$" 2>/dev/null && ip netns del "probe$$" || skip_all "networ
 lab=p$((BASHPID % 100000)) controller=h1 hosts=(h2 h3 h4 h5 h6 h7 h8 h9)
 . "$(dirname "$0")/slurm_cluster.sh"
 at_exit "$nomora" lab down --name "$lab"
-mkdir "$dir/plugins"
-cp "$bin/../integrations/slurm/job_submit_nomora.so" "$dir/plugins"
-export NOMORA_SCHEDD=$dir/schedd.sock NOMORA_SLURM_SOCKET=$dir/slurm.sock
+use_plugin
 
 "$nomora" lab up --name "$lab" --hosts 9 --racks 2 >/dev/null 2>"$dir/lab.log" || { cat "$dir/lab.log"; exit 1; }
 for host in "${hosts[@]}"; do node_options[$host]="CPUs=4 RealMemory=400 Feature=$([ "${host#h}" -le 5 ] && echo fast || echo slow)"; done
 node_options[h9]+=" Gres=fpga:2"
 echo "NodeName=h9 Name=fpga Count=2" >"$dir/gres.conf"
 printf 'SwitchName=rack1 Nodes=h[2-5]\nSwitchName=rack2 Nodes=h[6-9]\nSwitchName=core Switches=rack[1-2]\n' >"$dir/topology.conf"
-plugins=$(dirname "$(find /usr/lib /usr/local/lib -name select_cons_tres.so -print -quit 2>/dev/null)")
-start_slurm JobSubmitPlugins=nomora "PluginDir=$dir/plugins:$plugins" TopologyPlugin=topology/tree GresTypes=fpga Licenses=tool:4 \
+start_slurm "${plugin_lines[@]}" TopologyPlugin=topology/tree GresTypes=fpga Licenses=tool:4 \
 	DefMemPerCPU=40 \
 	PriorityType=priority/multifactor PriorityWeightJobSize=10000 PriorityWeightPartition=1000 PriorityWeightAge=0 \
 	PreemptType=preempt/partition_prio PreemptMode=REQUEUE \
@@ -33,22 +30,10 @@ start_slurm JobSubmitPlugins=nomora "PluginDir=$dir/plugins:$plugins" TopologyPl
 	"PartitionName=small Nodes=ALL MaxNodes=1 DefaultTime=10 MaxTime=10 State=UP" \
 	"PartitionName=closed Nodes=h[6-9] DefaultTime=60 MaxTime=INFINITE State=DOWN"
 wait_for 120 all_idle || { fail "eight nodes are idle" "$(ctl sinfo 2>&1)"; plan; exit; }
-now=$(date +%s)
-{
-	echo "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at"
-	for a in "${hosts[@]}"; do
-		for b in "${hosts[@]}"; do
-			us=$((20 + RANDOM % 400))
-			[ "$a" = "$b" ] || echo "$a,$b,$us,$us,$us,0,8,$now"
-		done
-	done
-} >"$dir/latency.csv"
-launch h1 "$bin/nomora-schedd" schedd --state "$dir/state.db" --socket "$NOMORA_SCHEDD" --curves "$source_root/curves" \
-	--latency "$dir/latency.csv" --max-age 0 2>>"$dir/schedd.log" &
-wait_for 60 "$nomora" jobs
-launch h1 setpriv --bounding-set=-all --inh-caps=-all --no-new-privs "$bin/nomora-slurm" slurm-agent --socket "$NOMORA_SLURM_SOCKET" 2>>"$dir/agent.log" &
-known() { [ "$("$nomora" nodes --json | jq -c '[.machines[] | select(.slots == 4 and .state == "up")] | length')" -eq ${#hosts[@]} ]; }
-wait_for 60 known || { fail "schedd has the nodes" "$("$nomora" nodes 2>&1)" "$(cat "$dir/agent.log")"; plan; exit; }
+random_mesh
+start_schedd
+start_agent --patience 10 # a job that schedd placed where Slurm cannot start it is late
+wait_for 60 has_slots 4 || { fail "schedd has the nodes" "$("$nomora" nodes 2>&1)" "$(cat "$dir/agent.log")"; plan; exit; }
 nsenter --net="/run/netns/$lab-h1" python3 "$(dirname "$0")/slurm_pairs.py" --lines "${NOMORA_PAIRS:-60}" --seed "${NOMORA_SEED:-1}" --mark "$dir" >"$dir/pairs"
 status=$?
 cat "$dir/pairs"

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Slurm that allocates memory (CR_Core_Memory): schedd places jobs where Slurm has CPUs and memory for them, and places
+# none under settings where a task takes more than a slot. The agent's --patience is long, so that a job waits if schedd
+# has placed it where Slurm cannot start it.
+. "$(dirname "$0")/../cli/lib.sh"
+
+[ "$(id -u)" -eq 0 ] || skip_all "needs root"
+ip netns add "probe$$" 2>/dev/null && ip netns del "probe$$" || skip_all "network namespaces cannot be made here"
+[ -x "$bin/nomora-slurm" ] || skip_all "built without Slurm"
+
+lab=m$((BASHPID % 100000)) controller=h1 hosts=(h2 h3 h4 h5) NOMORA_CONSUMES=CR_Core_Memory
+. "$(dirname "$0")/slurm_cluster.sh"
+at_exit "$nomora" lab down --name "$lab"
+use_plugin
+for host in "${hosts[@]}"; do node_options[$host]="CPUs=4 RealMemory=430 MemSpecLimit=30"; done
+"$nomora" lab up --name "$lab" --hosts 5 --racks 1 >/dev/null 2>"$dir/lab.log" || { cat "$dir/lab.log"; exit 1; }
+start_slurm "${plugin_lines[@]}" DefMemPerCPU=100
+within 120 "four nodes are idle" all_idle
+random_mesh
+start_schedd
+start_agent --patience 30
+within 60 "schedd has the nodes with their CPUs" has_slots 4
+
+printf '#!/bin/sh\nexec sleep 600\n' >"$dir/sleep.sh"
+others() { submit -o /dev/null "$@" "$dir/sleep.sh"; }
+asked() { others --comment=nomora:curve=memcached,move=no "$@"; }
+asked_placed() { submit_placed -o /dev/null --comment=nomora:curve=memcached,move=no "$@" "$dir/sleep.sh"; }
+runs() { is_job "$1" JobState RUNNING; }
+# startable: for each node, the number of tasks that Slurm could still start there, by its CPUs and memory.
+startable() {
+	ctl scontrol -o show node | sed 's/.*NodeName=\([^ ]*\) .*CPUAlloc=\([0-9]*\) .*AllocMem=\([0-9]*\) .*/\1 \2 \3/' |
+		awk '{ cpus = 4 - $2; tasks = int((400 - $3) / 100); print $1, cpus < tasks ? cpus : tasks }' | sort
+}
+slots() { "$nomora" nodes --json | jq -r '.machines[] | "\(.name) \(.slots - .tasks)"' | sort; }
+agree() { [ "$(startable)" = "$(slots)" ]; }
+stays_placed() { runs "$1" && is_placed "$1"; }
+
+# --- other jobs take memory, but few CPUs: only h5 can start three tasks on one node, h2 to h4 can start one each
+taken=()
+for host in h2 h3 h4; do taken+=("$(others -n 1 --mem=300 -w $host)"); done
+taken+=("$(others -n 1 -w h5)")
+for id in "${taken[@]}"; do within 60 "job $id takes memory" runs "$id"; done
+within 60 "schedd's free slots are the tasks that Slurm could start" agree
+check "of which there are six" test "$(slots | awk '{ sum += $2 } END { print sum }')" -eq 6
+for tasks in 3 2 1; do
+	id=$(asked_placed -n $tasks)
+	within 20 "a job of $tasks tasks starts where schedd placed it" stays_placed "$id"
+	within 60 "the free slots are those of Slurm" agree
+done
+check "no slot is left" test "$(slots | awk '{ sum += $2 } END { print sum }')" -eq 0
+ctl scancel -u root
+within 60 "the jobs are cancelled, and all slots are free" has_slots 4
+exclusive=$(others -n 1 --exclusive -w h2)
+sparing=$(others -n 4 --mem-per-cpu=50 -w h3)
+greedy=$(others -n 2 --mem-per-cpu=150 -w h4)
+for id in $exclusive $sparing $greedy; do within 60 "a job with another share of memory runs" runs "$id"; done
+within 60 "the free slots are those of Slurm" agree
+check "h2 has none, h3 none, h4 one, h5 four" test "$(slots | tr '\n' ' ')" = "h2 0 h3 0 h4 1 h5 4 "
+ctl scancel -u root
+within 60 "all slots are free" has_slots 4
+
+# --- settings under which a task is more than a slot: the agent says so, and Slurm decides
+says() { tail -n 1 "$dir/reasons" | grep -q "$1"; }
+reasons() { sed -n 's/^nomora-slurm: .*Slurm decides about all new jobs: //p; s/^nomora-slurm: schedd decides about new jobs$/supported/p' "$dir/agent.log" >"$dir/reasons"; }
+says_now() { reasons && says "$1"; }
+# decides NAME REASON: the agent gives this reason, and three jobs of one task that are submitted at once run where Slurm starts them.
+decides() {
+	local ids=() id
+	within 60 "$1: the agent says so" says_now "$2"
+	sleep 0.5 # the agent's next answer
+	for _ in 1 2 3; do ids+=("$(asked -n 1)"); done
+	for id in "${ids[@]}"; do within 20 "$1: job $id runs" runs "$id"; done
+	check "$1: schedd placed none" none_placed "${ids[@]}"
+	ctl scancel -u root
+}
+none_placed() { local id; for id in "$@"; do ! is_placed "$id" || return 1; done; }
+supported() { reasons && says '^supported$'; }
+
+ctl scontrol update PartitionName=main MaxNodes=2
+decides "MaxNodes" "slurm.conf: PartitionName=main: MinNodes or MaxNodes"
+ctl scontrol update PartitionName=main MaxNodes=UNLIMITED
+within 60 "without the limit, schedd decides" supported
+sed -i 's/^DefMemPerCPU=.*/DefMemPerNode=300/' "$SLURM_CONF"
+ctl scontrol reconfigure
+decides "DefMemPerNode" "slurm.conf: SelectTypeParameters has Memory without DefMemPerCPU"
+sed -i 's/^DefMemPerNode=.*/DefMemPerCPU=100/' "$SLURM_CONF"
+ctl scontrol reconfigure
+within 60 "with DefMemPerCPU, schedd decides" supported
+kill "$(cat "$dir/slurmctld.pid")"
+tail --pid="$(cat "$dir/slurmctld.pid")" -s 0.05 -f /dev/null
+sed -i 's/CPUs=4 /CPUs=4 Sockets=1 CoresPerSocket=2 ThreadsPerCore=2 /' "$SLURM_CONF"
+start_controller
+decides "two threads a core" "slurm.conf: NodeName=h2: a core has 2 CPUs"
+plan
