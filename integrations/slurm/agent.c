@@ -335,17 +335,6 @@ static void say_unsupported(struct agent *agent)
 	snprintf(agent->said, sizeof agent->said, "%s", reason);
 }
 
-static int ask_slurm(struct agent *agent, struct error *err)
-{
-	int code = slurm_view_update(&agent->view, err);
-
-	if (code < 0)
-		return code;
-	answers_allow(agent->answers, agent->view.slurm_user);
-	say_unsupported(agent);
-	return 0;
-}
-
 /*
  * Compares Slurm with schedd once and takes the necessary steps. Returns 0, also if a server does not answer, or
  * -EPROTO with err set if slurmctld has an unsupported version.
@@ -353,16 +342,18 @@ static int ask_slurm(struct agent *agent, struct error *err)
 static int take_turn(struct agent *agent, struct error *err)
 {
 	struct error reason = {0};
-	int code = ask_slurm(agent, &reason);
+	int code = slurm_view_update(&agent->view, &reason);
 
 	if (code == -EPROTO)
 		return error_set(err, EPROTO, "%s", reason.text);
 	executor_note(&agent->slurm_down, code < 0, "slurmctld", reason.text);
 	if (code < 0 || list_wanted(agent) < 0) /* out of memory: the next turn tries again */
 		return 0;
+	answers_allow(agent->answers, agent->view.slurm_user);
 	if (executor_turn(&agent->schedd) < 0 &&
 	    ns_to_s(ns_sub(ns_now_monotonic(), agent->schedd.answered)) >= agent->options.patience_s)
 		pass_waiting(agent);
+	say_unsupported(agent);
 	return 0;
 }
 

@@ -312,8 +312,7 @@ kill -9 $liar
 wait $liar 2>/dev/null
 start_agent "${agent_options[@]}"
 within 60 "the agent is back: the cancelled job is gone from schedd" gone "$alone"
-kill "$(cat "$dir/slurmctld.pid")"
-tail --pid="$(cat "$dir/slurmctld.pid")" -s 0.05 -f /dev/null
+stop_controller
 start_controller
 second=$(wait_for 60 ctl scontrol ping && submit -n 2 --comment=nomora:curve=memcached,move=no "$dir/sleep.sh")
 within 60 "slurmctld restarted: a new job runs" agree "$second"

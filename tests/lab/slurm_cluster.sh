@@ -65,6 +65,11 @@ write_conf() {
 	for host in "${hosts[@]}"; do echo "NodeName=$host NodeAddr=$(management "$host") ${node_options[$host]-CPUs=2 RealMemory=100}"; done
 }
 start_controller() { on "$controller" slurmctld "$@" -f "$SLURM_CONF"; }
+stop_controller() {
+	local pid
+	pid=$(cat "$dir/slurmctld.pid") # it removes the file when it ends
+	kill "$pid" && tail --pid="$pid" -s 0.05 -f /dev/null
+}
 # start_slurm [LINE...]: starts Slurm with these additional lines in slurm.conf, and with $dir/topology.conf if it exists.
 start_slurm() {
 	local host
