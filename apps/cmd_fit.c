@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <fitting/files/compare.h>
-#include <fitting/files/settings.h>
+#include <fitting/files/fit_files.h>
 
 static const struct option_usage usage = {
 	.command = "nomora fit",

@@ -10,7 +10,7 @@
 #include <base/program.h>
 #include <integrations/kubernetes/running.h>
 #include <integrations/slurm/running.h>
-#include <model/option_rows.h>
+#include <model/latency_live.h>
 #include <sched/gain/gain.h>
 
 #include "commands.h"

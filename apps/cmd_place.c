@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include <base/program.h>
-#include <model/option_rows.h>
+#include <model/latency_live.h>
 #include <sched/mcf/algorithms.h>
 #include <sched/place/place.h>
-#include <sched/policy/option_rows.h>
+#include <sched/policy/policy.h>
 
 #include "commands.h"
 

@@ -9,7 +9,6 @@
 #include <lab/recover/apply.h>
 #include <sched/recover/recover.h>
 
-#include "command.h"
 #include "commands.h"
 
 /*

@@ -7,7 +7,7 @@
 
 #include <base/log.h>
 #include <base/progress.h>
-#include <probe/rtt/pairs.h>
+#include <probe/rtt/capture.h>
 #include <probe/rtt/stamp.h>
 
 struct rtt_settings {

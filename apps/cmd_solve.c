@@ -11,7 +11,6 @@
 #include <base/ns.h>
 #include <base/progress.h>
 #include <sched/mcf/algorithms.h>
-#include <sched/mcf/answer.h>
 #include <sched/mcf/dimacs.h>
 #include <sched/mcf/verify.h>
 

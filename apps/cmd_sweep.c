@@ -13,7 +13,7 @@
 #include <base/log.h>
 #include <base/program.h>
 #include <base/stop.h>
-#include <injector/sweep/command_line.h>
+#include <injector/sweep/plan.h>
 #include <injector/sweep/sweeper.h>
 #include <lab/sweep/world.h>
 

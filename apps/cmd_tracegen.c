@@ -7,7 +7,6 @@
 #include <base/number.h>
 #include <model/google_trace.h>
 #include <sched/sim/generate.h>
-#include <sched/sim/like.h>
 
 #include "commands.h"
 

@@ -3,7 +3,7 @@
  * The guard waits on a pipe of which only its parent holds the other end. The kernel closes that end however the parent
  * dies; then the guard runs its action. The action of struct lab_guard removes the lab.
  */
-#include <lab/guard.h>
+#include <lab/lab.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include <base/json.h>
-#include <sched/dataflow/bound.h>
+#include <sched/dataflow/network.h>
 
 #include "dataflow.h"
 

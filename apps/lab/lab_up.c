@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include <base/foreground.h>
+#include <base/process.h>
 #include <base/stop.h>
 #include <lab/transfer.h>
 

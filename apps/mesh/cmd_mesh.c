@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include <base/progress.h>
-#include <figures/mesh.h>
+#include <figures/figures.h>
 #include <model/latency_live.h>
 #include <model/latency_table.h>
 

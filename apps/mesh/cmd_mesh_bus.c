@@ -8,7 +8,7 @@
 
 #include <base/json.h>
 #include <base/stop.h>
-#include <model/option_rows.h>
+#include <model/latency_live.h>
 #include <probe/nats/bus.h>
 
 struct publish_settings {

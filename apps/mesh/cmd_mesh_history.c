@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include <base/json.h>
-#include <figures/mesh.h>
+#include <figures/figures.h>
 #include <probe/store/store.h>
 
 struct history_settings {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include <base/stop.h>
-#include <model/option_rows.h>
+#include <model/latency_live.h>
 #include <probe/serve/pages.h>
 
 struct serve_settings {

@@ -2,7 +2,7 @@
 /* nomora mesh agent: measures one host's part of the live mesh until a signal ends it. */
 #include "command_station.h"
 
-#include <model/option_rows.h>
+#include <model/latency_live.h>
 
 static const struct option_row rows[] = {
 	OPTION_HEADING("Mesh"),

@@ -7,7 +7,7 @@
 #include <base/log.h>
 #include <base/program.h>
 #include <base/stop.h>
-#include <sched/schedd/settings.h>
+#include <sched/schedd/schedd.h>
 
 #include "../client/client.h"
 #include "../commands.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include <fitting/linear/linear.h>
-#include <fitting/observations/monotone.h>
+#include <fitting/observations/observations.h>
 
 #include "fit_priv.h"
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <fitting/observations/monotone.h>
+#include <fitting/observations/observations.h>
 
 #include "fit_priv.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <fitting/expression/expression_fit.h>
+#include <fitting/expression/expression.h>
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "arena_priv.h"
+#include "qr_priv.h"
 
 /* Context of the solver's callbacks. */
 struct work {

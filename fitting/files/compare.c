@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <fitting/files/compare.h>
+#include <fitting/files/fit_files.h>
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include <base/json.h>
-#include <figures/curves.h>
+#include <figures/figures.h>
 #include <fitting/curve/agreement.h>
 
 struct comparison {

@@ -7,9 +7,8 @@
 
 #include <fitting/curve/fit.h>
 #include <fitting/expression/expression.h>
-#include <fitting/expression/parameters.h>
 #include <fitting/expression/table.h>
-#include <fitting/files/formula.h>
+#include <fitting/files/fit_files.h>
 #include <fitting/nonlinear/nonlinear.h>
 #include <model/sweep.h>
 
@@ -19,7 +18,7 @@ enum { FORMULA_NAMES_MAXIMUM = 2 * TABLE_COLUMNS_MAXIMUM };
 
 struct formula_data {
 	struct expression_table table; /* only for a plain table; empty for a sweep */
-	size_t name_count; /* number of columns of x; a predictor has one for each of its names (formula.h) */
+	size_t name_count; /* number of columns of x; a predictor has one for each of its names (fit_files.h) */
 	const char *names[FORMULA_NAMES_MAXIMUM];
 	char aliases[TABLE_COLUMNS_MAXIMUM][16];
 	size_t column[FORMULA_NAMES_MAXIMUM]; /* by name: index of its column in the table */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <figures/curves.h>
+#include <figures/figures.h>
 #include <fitting/expression/expression_curve.h>
-#include <fitting/expression/expression_fit.h>
+#include <fitting/expression/expression.h>
 #include <model/curve.h>
 
 #include "files_priv.h"

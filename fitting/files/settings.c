@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <fitting/files/settings.h>
+#include <fitting/files/fit_files.h>
 
 #include <errno.h>
 #include <math.h>

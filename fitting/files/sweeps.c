@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <fitting/files/sweeps.h>
+#include <fitting/files/fit_files.h>
 
 #include <errno.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 
 #include <base/log.h>
 #include <base/name.h>
-#include <figures/curves.h>
+#include <figures/figures.h>
 #include <model/sweep_log.h>
 
 #include "files_priv.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "arena_priv.h"
+#include "qr_priv.h"
 #include "linear_priv.h"
 
 #include <errno.h>

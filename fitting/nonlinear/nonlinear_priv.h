@@ -9,7 +9,6 @@
 #include <base/rng.h>
 #include <fitting/nonlinear/nonlinear.h>
 
-#include "arena_priv.h"
 #include "qr_priv.h"
 
 /*

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <fitting/observations/monotone.h>
+#include <fitting/observations/observations.h>
 
 #include "prepare_priv.h"
 

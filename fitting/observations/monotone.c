@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
 
-#include <fitting/observations/monotone.h>
+#include <fitting/observations/observations.h>
 
 #include <base/search.h>
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include <base/hash.h>
-#include <injector/pcapng/reader.h>
+#include <injector/pcapng/pcapng.h>
 
 #include "pending_priv.h"
 

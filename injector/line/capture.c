@@ -13,7 +13,7 @@
 
 #include <injector/line/line.h>
 
-#include <injector/pcapng/writer.h>
+#include <injector/pcapng/pcapng.h>
 
 #include "line_priv.h"
 

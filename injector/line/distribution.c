@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "distribution_priv.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +10,6 @@
 #include <injector/line/line.h>
 
 #include "mode_priv.h"
-#include "series_priv.h"
 
 enum kind { UNIFORM, NORMAL, PARETO, NETEM, SAMPLES, KINDS };
 

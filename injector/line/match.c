@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "match_priv.h"
+#include "rule_priv.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "match_priv.h"
+#include "rule_priv.h"
 #include "mode_priv.h"
 
 static int only_create(const struct mode_context *context, const char *specification, void **state, struct error *err)

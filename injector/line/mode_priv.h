@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <base/error.h>
+#include <base/file.h>
 #include <dp/clock.h>
 #include <dp/packet.h>
 #include <injector/line/mode.h>
@@ -274,5 +275,51 @@ int mode_parse_percent(const char *mode, const char *text, uint64_t *threshold, 
  * code in err, because the file is bad and not the specification. Otherwise returns `status`.
  */
 int mode_blame_file(int status, struct error *err);
+
+/*
+ * Distributions of a delay, as a table of their quantiles. The specification of a distribution is that of --jitter
+ * (mode.h).
+ */
+
+enum { DISTRIBUTION_CELL_BITS = 14, DISTRIBUTION_CELLS = 1 << DISTRIBUTION_CELL_BITS };
+
+/*
+ * Fills quantiles_us[i], i = 0 to DISTRIBUTION_CELLS, with the quantile i / DISTRIBUTION_CELLS, us; they ascend.
+ * Infinite tails are cut off in the middle of the outer cells, at the 99.997th percentile; all values are cut off at
+ * plus or minus INJECTOR_DELAY_MAXIMUM_US. Returns 0, or -errno with err set: -EINVAL (a bad specification), -EBADMSG
+ * (a bad file), -ENOENT, -ENOMEM.
+ */
+int distribution_read(const char *specification, double quantiles_us[DISTRIBUTION_CELLS + 1], struct error *err);
+
+/* A series of numbers from text, for the modes steps, replay and jitter. */
+
+/* Rows of `columns` (1 or 2) numbers each, at values[row * columns + column]; the caller frees `values`. */
+struct series {
+	double *values;
+	size_t rows, capacity; /* capacity in values */
+};
+
+/*
+ * Reads a file of rows with columns separated by `separator`; skips blank lines and # comments. Refuses any other text;
+ * the error names file, line and field. Returns 0, or -errno with err set; -EINVAL also if there is no row.
+ */
+int series_read(const char *path, size_t columns, char separator, struct series *series, struct error *err);
+
+/*
+ * Like series_read(), but reads rows from `text`, separated by commas: "0:10,5:20". Error texts contain `name` and the
+ * number of the row.
+ */
+int series_parse(const char *name, const char *text, size_t columns, char separator, struct series *series,
+		 struct error *err);
+
+/* A distribution table of netem has multiples of 1/8192 of the standard deviation. */
+enum { SERIES_NETEM_SCALE = 8192 };
+
+/*
+ * Reads a distribution table of netem (tc-netem(8), `distribution`): at most 16384 integers of -32768 to 32767,
+ * separated by white space; # starts a comment. Otherwise like series_read(); series_parse_netem() reads given lines.
+ */
+int series_read_netem(const char *path, struct series *series, struct error *err);
+int series_parse_netem(struct file_lines *lines, struct series *series, struct error *err);
 
 #endif

@@ -10,7 +10,6 @@
 #include <injector/line/line.h>
 
 #include "mode_priv.h"
-#include "series_priv.h"
 
 struct replay {
 	struct mode_clock clock;

@@ -9,7 +9,6 @@
 #include <injector/line/line.h>
 
 #include "mode_priv.h"
-#include "series_priv.h"
 
 struct step {
 	uint64_t at_cycles; /* start of the step, counted from the first packet */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "series_priv.h"
+#include "mode_priv.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -28,7 +28,7 @@
 
 #include <base/rng.h>
 
-#include "distribution_priv.h"
+#include "mode_priv.h"
 
 /* Maximum number of blocks; block_end() in wave.c makes 146. */
 enum { WAVE_BLOCKS = 160 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <injector/load/reply.h>
+#include "load_priv.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include <base/number.h>
 
 /* Memcached's own limit can be raised to 1 GiB (-I). */
-enum { VALUE_BYTES_MAXIMUM = 1 << 30 };
+enum { REPLY_BYTES_MAXIMUM = 1 << 30 };
 
 void reply_parser_init(struct reply_parser *parser)
 {
@@ -26,7 +26,7 @@ static int parse_value_header(struct reply_parser *parser)
 		if (!word)
 			return -EPROTO;
 	}
-	if (number_parse_i64(word, &bytes) != 0 || bytes < 0 || bytes > VALUE_BYTES_MAXIMUM)
+	if (number_parse_i64(word, &bytes) != 0 || bytes < 0 || bytes > REPLY_BYTES_MAXIMUM)
 		return -EPROTO;
 	parser->has_value = 1;
 	parser->value_bytes = (size_t)bytes;

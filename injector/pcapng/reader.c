@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <injector/pcapng/reader.h>
+#include <injector/pcapng/pcapng.h>
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <injector/sweep/command_line.h>
+#include <injector/sweep/plan.h>
 
 #include <errno.h>
 #include <inttypes.h>

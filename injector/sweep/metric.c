@@ -12,7 +12,7 @@
 
 #include <base/name.h>
 #include <base/number.h>
-#include <injector/sweep/metric.h>
+#include <injector/sweep/plan.h>
 
 /*
  * glibc's regcomp() expands repetitions: a{1,255} becomes 255 copies of a, a+ becomes two, and nested repetitions

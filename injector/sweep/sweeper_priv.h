@@ -17,7 +17,7 @@
 #include <base/error.h>
 #include <base/ns.h>
 #include <base/process.h>
-#include <injector/sweep/metric.h>
+#include <injector/sweep/plan.h>
 #include <injector/sweep/sweeper.h>
 #include <model/injector_state.h>
 #include <model/sweep_log.h>

@@ -8,8 +8,7 @@
 #include <base/ns.h>
 #include <integrations/executor/executor.h>
 
-#include "objects.h"
-#include "watch.h"
+#include "kubernetes_priv.h"
 
 /* In milliseconds: maximum time to wait for news from the API server before a turn, and for an answer of schedd. */
 enum { TURN_MS = 100, ANSWER_MS = 60000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "objects.h"
+#include "kubernetes_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>

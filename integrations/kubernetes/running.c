@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "objects.h"
+#include "kubernetes_priv.h"
 
 enum { ID_BYTES = 600 };
 

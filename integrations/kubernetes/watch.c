@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "watch.h"
+#include "kubernetes_priv.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 
 #include <base/array.h>
 #include <base/ns.h>
-#include <lab/dataflow/fabric.h>
+#include "run_priv.h"
 #include <lab/routes/routes.h>
 #include <lab/transfer.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <lab/dataflow/fabric.h>
+#include "run_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <lab/guard.h>
+#include <lab/lab.h>
 
 static int clean(const struct run *run, struct error *err)
 {

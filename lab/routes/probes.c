@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <lab/routes/probes.h>
+#include <lab/routes/links.h>
 
 #include <errno.h>
 #include <stdint.h>

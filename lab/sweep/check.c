@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include <base/file.h>
-#include <injector/sweep/metric.h>
-#include <injector/sweep/schedule.h>
+#include <injector/sweep/plan.h>
 
 #include "world_priv.h"
 

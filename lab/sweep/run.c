@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <base/foreground.h>
 #include <base/json.h>
 #include <base/log.h>
 #include <base/process.h>

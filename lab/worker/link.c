@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "link.h"
+#include "worker_priv.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

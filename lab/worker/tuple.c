@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <lab/worker/tuple.h>
+#include "worker_priv.h"
 
 #include <endian.h>
 #include <errno.h>

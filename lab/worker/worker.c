@@ -10,7 +10,7 @@
 
 #include <base/histogram.h>
 
-#include "link.h"
+#include "worker_priv.h"
 
 enum {
 	QUEUE_BYTES = 65536,

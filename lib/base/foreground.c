@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <base/foreground.h>
+#include <base/process.h>
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <figures/mesh.h>
+#include <figures/figures.h>
 
 #include <errno.h>
 #include <math.h>

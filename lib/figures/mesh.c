@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <figures/mesh.h>
+#include <figures/figures.h>
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <plot/heatmap.h>
+#include <plot/chart.h>
 
 enum { VALUES_PRINTED = 24, HOSTS_DRAWN = 300 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A matrix as a table of text. */
-#include <figures/mesh.h>
+#include <figures/figures.h>
 
 #include <errno.h>
 #include <math.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <figures/topology.h>
+#include <figures/figures.h>
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <plot/network.h>
+#include <plot/chart.h>
 
 /* Pixels. A row has labels if each of its nodes has NODE_WIDTH (switches) or HOST_WIDTH (hosts). */
 enum { ROW_HEIGHT = 150, NODE_WIDTH = 64, HOST_WIDTH = 34, WIDTH_LEAST = 700, WIDTH_MOST = 4000, CIRCLE = 820 };

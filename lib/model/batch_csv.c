@@ -9,7 +9,7 @@
 
 #include <base/hash.h>
 #include <base/number.h>
-#include <model/job_curves.h>
+#include <model/curve_library.h>
 
 static const char *const csv_names[CSV_COLUMNS] = {"job", "submit", "run", "tasks", "curve", "root", "gang"};
 

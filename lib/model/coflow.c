@@ -11,7 +11,7 @@
 #include <base/file.h>
 #include <base/number.h>
 
-#include "coflow_priv.h"
+#include "files_priv.h"
 
 enum { PORTS_MAXIMUM = 100000, COFLOWS_MAXIMUM = 10000000, LINE_BYTES = 64 << 20 };
 

@@ -8,7 +8,7 @@
 
 #include <model/recovery.h>
 
-#include "coflow_priv.h"
+#include "files_priv.h"
 
 static uint32_t *list_hosts(const struct topology *topology)
 {

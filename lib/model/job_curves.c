@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <model/job_curves.h>
+#include <model/curve_library.h>
 
 #include <errno.h>
 #include <inttypes.h>

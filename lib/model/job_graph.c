@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <model/job_graph.h>
+#include <model/jobs.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <plot/heatmap.h>
+#include <plot/chart.h>
 
 #include "chart_priv.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
 
-#include <plot/network.h>
+#include <plot/chart.h>
 
 #include "chart_priv.h"
 

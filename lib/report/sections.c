@@ -7,7 +7,7 @@
 
 #include <base/file.h>
 #include <base/number.h>
-#include <figures/curves.h>
+#include <figures/figures.h>
 
 /* Splits a line into the fields of a step: seconds, command, purpose. */
 static int split_step(const struct file_lines *lines, char *line, char *fields[3], struct error *err)

@@ -17,7 +17,6 @@
 #include <base/spsc.h>
 #include <base/stamp.h>
 #include <probe/agent/agent.h>
-#include <probe/paths/expired.h>
 #include <probe/paths/paths.h>
 #include <probe/rtt/exchange.h>
 #include <probe/rtt/frame.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <probe/agent/capture_file.h>
+#include <probe/agent/files.h>
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <injector/pcapng/writer.h>
+#include <injector/pcapng/pcapng.h>
 
 struct capture_file {
 	struct agent *agent;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <probe/paths/expired.h>
+#include <probe/paths/paths.h>
 
 #include <errno.h>
 #include <stdbool.h>

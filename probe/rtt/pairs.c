@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <probe/rtt/pairs.h>
+#include <probe/rtt/capture.h>
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <figures/mesh.h>
+#include <figures/figures.h>
 #include <model/latency_census.h>
 #include <probe/store/store.h>
 

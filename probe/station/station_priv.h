@@ -4,8 +4,7 @@
 #define PROBE_STATION_STATION_PRIV_H
 
 #include <base/progress.h>
-#include <probe/agent/capture_file.h>
-#include <probe/agent/sample_file.h>
+#include <probe/agent/files.h>
 #include <probe/mesh/row.h>
 #include <probe/station/station.h>
 

@@ -10,7 +10,7 @@
  * - for each ordered pair of hosts: the rates on its routes add up to the rate of the data between the two hosts
  * - for each resource: the load is at most the capacity
  */
-#include <sched/dataflow/bound.h>
+#include <sched/dataflow/network.h>
 
 #include <errno.h>
 #include <math.h>

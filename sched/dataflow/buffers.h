@@ -22,7 +22,6 @@
 #ifndef SCHED_DATAFLOW_BUFFERS_H
 #define SCHED_DATAFLOW_BUFFERS_H
 
-#include "loads.h"
 #include "network_priv.h"
 
 /* The queues of one job. */

@@ -28,7 +28,7 @@
 
 #include <base/array.h>
 
-#include "utility.h"
+#include "decision.h"
 
 struct annealing {
 	struct decision *decision;

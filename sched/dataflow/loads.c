@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "loads.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,11 +4,67 @@
 #define SCHED_DATAFLOW_NETWORK_PRIV_H
 
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <base/hash_table.h>
 #include <sched/dataflow/network.h>
 
-#include "loads.h"
+/* Collects the load of each source on each resource, and computes the rates that all sources sustain together. */
+
+/*
+ * The loads of sources on resources. All zero is legal and means empty. loads_clear() removes the loads and keeps the
+ * memory; loads_free() also frees the memory.
+ */
+struct loads {
+	struct load {
+		uint32_t resource, source;
+		double load;
+	} * items;
+	size_t count, capacity;
+	double *weight, *offered; /* by source: weight in the sharing; offered rate, MB/s */
+	bool *broken;             /* by source: true: a flow with its data has no route that is up */
+	uint32_t source_count;
+	size_t source_capacity, offered_capacity, broken_capacity;
+	uint32_t *used_as; /* by resource of the network: 1 + its number in the struct max_min_problem that is being
+			      solved; 0: it has no loads */
+	uint32_t *latest;  /* by resource: 1 + index of the load that was added last, perhaps before loads_clear() */
+	uint32_t *mark;    /* by source: 1 + the index of its load that was written last to the problem's arrays */
+	void *problem;     /* memory of the problem's arrays and of the work space of max_min_solve() */
+	size_t problem_bytes, used_capacity, mark_capacity, latest_capacity;
+};
+
+/* Returns the route to use between hosts low < high, or NULL if there is none. */
+typedef const struct network_route *(*loads_router)(void *context, uint32_t low, uint32_t high);
+struct loads_routes {
+	loads_router route;
+	void *context;
+};
+
+void loads_clear(struct loads *loads);
+void loads_free(struct loads *loads);
+
+/*
+ * Adds the sources of a job and their loads. All tasks of the job must have hosts. The new sources are numbered after
+ * those added before. routes: returns the route of a pair of hosts; NULL: the routes in use on the network. Returns 0
+ * or -ENOMEM.
+ */
+int loads_add_job(struct loads *loads, const struct network *network, const struct network_job *job,
+		  const struct loads_routes *routes);
+
+/*
+ * loads_add_source() adds one source. loads_add() adds a load of a source on a resource, per MB/s of the source's rate:
+ * MB/s for a link, CPU seconds per second for a CPU. Both return 0 or -ENOMEM.
+ */
+int loads_add_source(struct loads *loads, double weight, double offered, bool broken);
+int loads_add(struct loads *loads, uint32_t resource, uint32_t source, double load);
+
+/*
+ * Writes the rate of each source, MB/s, to rate[], and the resource that limits it, or MAX_MIN_OFFERED, to
+ * bottleneck[], which may be NULL. Returns 0 or -ENOMEM.
+ */
+int loads_solve(struct loads *loads, const struct network *network, double *rate, uint32_t *bottleneck);
 
 /* Two hosts that exchange data (node numbers low < high), and the route between them: its number, and its links. */
 struct network_pair {
@@ -97,5 +153,56 @@ static inline double network_source_MBps(const struct network *network, const st
 {
 	return fmin(job->components[dataflow_component_of(job, task)].MBps, network->local_MBps);
 }
+
+/*
+ * The loads of running jobs, indexed by source and by resource. They make the evaluation of a new job's placement
+ * faster: it computes only the rates of running sources that share a resource with the new job, or with another such
+ * source. The max-min fair rates of all other running sources do not change.
+ */
+
+struct network;
+
+/* Totals of a set of sources. */
+struct running_total {
+	double MBps;     /* sum of the sources' rates */
+	double s_per_MB; /* sum of weight / rate over the sources, with the same rates */
+};
+
+struct running_loads {
+	struct loads loads; /* the loads, in no particular order; and weight[], offered[] and broken[] of the sources */
+	uint32_t source_count;
+	double *rate; /* by source: rate without the new job, MB/s */
+	/*
+	 * The loads of source s: resource[i], load[i] for i = source_first[s] .. source_first[s + 1] - 1. In this
+	 * range, each resource occurs at most once.
+	 */
+	uint32_t *source_first, *resource;
+	double *load;
+	/* The sources with loads on resource r: source[i] for i = resource_first[r] .. resource_first[r + 1] - 1. */
+	uint32_t *resource_first, *source;
+	uint32_t *seen_source, *seen_resource; /* by source, by resource: `spread` when a call last reached it */
+	uint32_t spread;                       /* number of calls of running_loads_spread() */
+	struct running_total total;            /* total of all running sources, without a new job */
+};
+
+/*
+ * Collects the loads of all jobs on the network. Returns 0 or -ENOMEM; in either case the caller calls
+ * running_loads_free().
+ */
+int running_loads_begin(struct running_loads *running, struct network *network);
+void running_loads_free(struct running_loads *running);
+
+/*
+ * Adds a source to a total (sign 1), or subtracts it (sign -1). rate: rate of this source, MB/s. A source that has sent
+ * all its data does not count in s_per_MB.
+ */
+void running_total_add(struct running_total *total, const struct loads *loads, uint32_t source, double rate,
+		       double sign);
+
+/*
+ * loads: has the sources of a new job. Adds the running sources whose rates the new job may change. Sets *unchanged to
+ * the total of all other running sources. Returns 0 or -ENOMEM.
+ */
+int running_loads_spread(struct running_loads *running, struct loads *loads, struct running_total *unchanged);
 
 #endif

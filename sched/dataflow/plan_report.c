@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <sched/dataflow/plan_report.h>
+#include <sched/dataflow/plan.h>
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include <figures/topology.h>
+#include <figures/figures.h>
 #include <sched/flows/max_min.h>
 
 enum { RESOURCE_BYTES = 2 * TOPOLOGY_NAME_BYTES + 16 };

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "running.h"
 
 #include <errno.h>
 #include <math.h>

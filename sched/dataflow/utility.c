@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "utility.h"
+#include "decision.h"
 
 #include <errno.h>
 #include <math.h>

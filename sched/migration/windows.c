@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <sched/migration/windows.h>
+#include <sched/migration/migration.h>
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <sched/schedd/settings.h>
+#include <sched/schedd/schedd.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 
 #include <base/file.h>
 #include <model/latency_matrix.h>
-#include <model/option_rows.h>
-#include <sched/migration/option_rows.h>
-#include <sched/policy/option_rows.h>
+#include <model/latency_live.h>
+#include <sched/migration/migration.h>
+#include <sched/policy/policy.h>
 
 enum { POLICIES_MOST = 16 };
 

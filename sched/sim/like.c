@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <sched/sim/like.h>
+#include <sched/sim/generate.h>
 
 #include <errno.h>
 #include <math.h>

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include <sched/migration/option_rows.h>
-#include <sched/policy/option_rows.h>
+#include <sched/migration/migration.h>
+#include <sched/policy/policy.h>
 
 static const char *const places[] = {"any", "best", NULL};
 const char *const simulate_workers[] = {"same-round", "next-round", NULL};

@@ -10,7 +10,7 @@
 
 #include <base/log.h>
 #include <base/number.h>
-#include <model/job_curves.h>
+#include <model/curve_library.h>
 
 static const double second_us = 1e6;
 

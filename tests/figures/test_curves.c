@@ -6,7 +6,7 @@
 
 #include <criterion/criterion.h>
 
-#include <figures/curves.h>
+#include <figures/figures.h>
 
 #include "chart_priv.h"
 

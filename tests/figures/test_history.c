@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <figures/mesh.h>
+#include <figures/figures.h>
 #include <plot/chart.h>
 
 /*

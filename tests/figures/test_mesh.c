@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <figures/mesh.h>
-#include <plot/heatmap.h>
+#include <figures/figures.h>
+#include <plot/chart.h>
 
 static struct heatmap drawn;
 static char subtitle[200], labels[400];

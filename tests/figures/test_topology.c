@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <figures/topology.h>
-#include <plot/network.h>
+#include <figures/figures.h>
+#include <plot/chart.h>
 
 enum { MOST = 600 };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <probe/paths/expired.h>
+#include <probe/paths/paths.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include <fitting/expression/expression.h>
-#include <fitting/expression/parameters.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <model/job_curves.h>
+#include <model/curve_library.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

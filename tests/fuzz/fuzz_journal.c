@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <model/journal_workload.h>
 #include <model/journal.h>
 
 static void print_and_read(const struct journal_event *event, const struct cluster_default_rtt *default_rtt)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "objects.h"
+#include "kubernetes_priv.h"
 
 static void check_jobs(const struct k8s_objects *objects)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "match_priv.h"
+#include "rule_priv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

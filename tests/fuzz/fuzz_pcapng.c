@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <injector/pcapng/reader.h>
+#include <injector/pcapng/pcapng.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <injector/load/reply.h>
+#include "load_priv.h"
 
 struct outcome {
 	unsigned replies;

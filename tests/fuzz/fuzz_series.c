@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "series_priv.h"
+#include "mode_priv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

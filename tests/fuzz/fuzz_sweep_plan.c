@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <injector/sweep/metric.h>
-#include <injector/sweep/schedule.h>
+#include <injector/sweep/plan.h>
 
 static double delays[SWEEP_SCHEDULE_DELAYS_MAXIMUM];
 

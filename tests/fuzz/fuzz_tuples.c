@@ -8,10 +8,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <lab/worker/tuple.h>
+#include "worker_priv.h"
 
 #include "fuzz_events.h"
-#include "link.h"
+#include "worker_priv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <model/journal_workload.h>
 
 #include <criterion/criterion.h>
 

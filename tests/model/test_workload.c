@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <model/job_curves.h>
+#include <model/curve_library.h>
 #include <model/workload.h>
 
 static const struct workload_filter all = {.end_us = INT64_MAX, .fraction = 1, .speed_up = 1};

@@ -11,7 +11,6 @@
 
 #include <base/file.h>
 #include <plot/chart.h>
-#include <plot/heatmap.h>
 
 static struct chart *make_chart(enum chart_scale scale)
 {

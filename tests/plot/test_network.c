@@ -5,7 +5,7 @@
 
 #include <criterion/criterion.h>
 
-#include <plot/network.h>
+#include <plot/chart.h>
 
 /* How often a picture of one link uses the grey of a direction that is not in use. */
 static int idle_directions(double forwards, double backwards)

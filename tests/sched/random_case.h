@@ -8,7 +8,7 @@
 #define TESTS_SCHED_RANDOM_CASE_H
 
 #include <model/curve.h>
-#include <model/job_graph.h>
+#include <model/jobs.h>
 #include <base/rng.h>
 
 enum { CASE_MACHINES = 14, CASE_JOBS = 6, CASE_TASKS = 5, CASE_CURVES = 3, CASE_WAITS = -1, CASE_WAITING_COST = 1001 };

@@ -21,11 +21,10 @@
 #ifndef LAB_LAB_H
 #define LAB_LAB_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-
-#include <jansson.h>
 
 #include <base/error.h>
 #include <base/ns.h>
@@ -240,5 +239,20 @@ typedef int lab_user(const struct lab *lab, void *context, struct error *err);
  */
 int lab_make(const struct lab *lab, const struct lab_contents *contents, lab_user *use, void *context, int *result,
 	     struct error *err);
+
+/*
+ * A guard is a child process that runs an action as soon as its parent ends, even by SIGKILL, unless the parent has
+ * released the guard before. The guard has its own session and keeps no terminal open.
+ */
+
+struct guard;
+
+/*
+ * Starts the guard. It is forked, so its action sees the context as it is at this call. Returns NULL with err set on
+ * failure.
+ */
+struct guard *guard_start(void (*action)(void *context), void *context, struct error *err);
+/* Ends the guard without running the action. NULL is legal. */
+void guard_release(struct guard *guard);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <sched/mcf/answer.h>
+#include <sched/mcf/dimacs.h>
 
 #include <errno.h>
 #include <inttypes.h>

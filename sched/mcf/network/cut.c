@@ -4,7 +4,7 @@
  * nodes with at least this potential. If the sum is violated, so is the inequality of one of the cuts. One sweep from
  * the highest level down examines all cuts.
  */
-#include <sched/mcf/cut.h>
+#include <sched/mcf/verify.h>
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <fitting/expression/parameters.h>
+#include <fitting/expression/expression.h>
 
 static struct expression_parameters parameters;
 

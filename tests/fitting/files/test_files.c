@@ -8,9 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <fitting/files/compare.h>
-#include <fitting/files/formula.h>
-#include <fitting/files/sweeps.h>
+#include <fitting/files/fit_files.h>
 
 static void write_text(const char *path, const char *text)
 {

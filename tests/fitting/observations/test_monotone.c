@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 
 #include <base/rng.h>
-#include <fitting/observations/monotone.h>
+#include <fitting/observations/observations.h>
 
 enum { POINTS = 40 };
 

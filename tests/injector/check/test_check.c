@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include <injector/check/delays.h>
-#include <injector/pcapng/reader.h>
+#include <injector/pcapng/pcapng.h>
 
 #include "../pcapng/made_file.h"
 #include "pending_priv.h"

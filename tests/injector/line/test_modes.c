@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <injector/line/rule.h>
+#include <injector/line/mode.h>
 
 #include "mode_priv.h"
 

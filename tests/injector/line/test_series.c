@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "series_priv.h"
+#include "mode_priv.h"
 
 static const char *write_file(const char *text)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include <base/rng.h>
-#include <injector/load/reply.h>
+#include "load_priv.h"
 
 static const char stream[] = "VALUE k1 0 5\r\nhello\r\nEND\r\n"
 			     "END\r\n"

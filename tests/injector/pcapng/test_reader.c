@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include <injector/pcapng/reader.h>
+#include <injector/pcapng/pcapng.h>
 
 #include "made_file.h"
 

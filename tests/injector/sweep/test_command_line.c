@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include <base/file.h>
-#include <injector/sweep/command_line.h>
-#include <injector/sweep/metric.h>
+#include <injector/sweep/plan.h>
 
 static const struct recorded {
 	const char *program, *file;

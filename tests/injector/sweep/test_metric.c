@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <injector/sweep/metric.h>
+#include <injector/sweep/plan.h>
 
 #include "sweeper_priv.h"
 

@@ -7,7 +7,6 @@
 
 #include <model/sweep.h>
 #include <injector/sweep/plan.h>
-#include <injector/sweep/schedule.h>
 
 static double delays[SWEEP_SCHEDULE_DELAYS_MAXIMUM];
 

@@ -6,7 +6,7 @@
 
 #include <criterion/criterion.h>
 
-#include "objects.h"
+#include "kubernetes_priv.h"
 
 static struct k8s_objects objects;
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include <lab/dataflow/apply.h>
-#include <lab/guard.h>
+#include <lab/lab.h>
 #include <lab/transfer.h>
 
 #include "run_priv.h"

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <lab/routes/probes.h>
+#include <lab/routes/links.h>
 
 #include "routes_priv.h"
 

@@ -9,7 +9,7 @@
 #include <linux/if.h>
 #include <linux/rtnetlink.h>
 
-#include <lab/routes/watch.h>
+#include <lab/routes/links.h>
 
 #include "routes_priv.h"
 

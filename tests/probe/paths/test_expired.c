@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include <probe/paths/expired.h>
+#include <probe/paths/paths.h>
 
 /*
  * Router 10.78.0.5 (fd78::5, in VLAN 5) reports on a datagram from 10.77.1.101 (fd77::1:101) to 10.77.4.104

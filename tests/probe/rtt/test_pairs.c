@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include <base/file.h>
-#include <probe/rtt/pairs.h>
+#include <probe/rtt/capture.h>
 #include <probe/rtt/stamp.h>
 
 Test(pairs, a_captures_pairs_are_sorted_named_and_written)

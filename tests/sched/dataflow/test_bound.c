@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include <sched/dataflow/bound.h>
+#include <sched/dataflow/network.h>
 #include <sched/dataflow/generate.h>
 #include <sched/dataflow/plan.h>
 

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 
 #include "dataflow_world.h"
-#include "utility.h"
+#include "decision.h"
 
 /* One source x and its sink y on four hosts of two leaves: h0 and h1, h2 and h3; between the leaves two spines. */
 struct world {

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <sched/dataflow/advise.h>
-#include <sched/dataflow/plan_report.h>
+#include <sched/dataflow/plan.h>
 
 static const struct topology_paths_options paths = {.k = 2, .detour = 0, .seed = 1};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The utility is computed incrementally. After each change of the placement or of a route it must equal the one that
- * is computed from the definition in utility.h: flows counted on all links, and every path of flows from a root to a
+ * is computed from the definition in decision.h: flows counted on all links, and every path of flows from a root to a
  * sink tried.
  */
 #include <math.h>
@@ -10,7 +10,7 @@
 #include <criterion/criterion.h>
 
 #include "dataflow_world.h"
-#include "utility.h"
+#include "decision.h"
 
 enum { RUNNING = 3, ROUNDS = 12, MOVES = 40, LINKS = 256, FLOWS = 64 };
 

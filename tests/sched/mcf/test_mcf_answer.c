@@ -8,7 +8,6 @@
 #include <jansson.h>
 
 #include <sched/mcf/algorithms.h>
-#include <sched/mcf/answer.h>
 #include <sched/mcf/dimacs.h>
 
 static struct mcf_network network;

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 
 #include <sched/mcf/algorithms.h>
-#include <sched/mcf/cut.h>
+#include <sched/mcf/verify.h>
 
 #include "mcf_world.h"
 

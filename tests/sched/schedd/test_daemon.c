@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <sched/schedd/settings.h>
+#include <sched/schedd/schedd.h>
 
 #include "fixture.h"
 #include "schedd_priv.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include <base/rng.h>
-#include <sched/sim/like.h>
+#include <sched/sim/generate.h>
 
 enum { JOBS = 400 };
 

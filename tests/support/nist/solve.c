@@ -2,7 +2,7 @@
 /* Fits a NIST set and compares the outcome with the certified values. */
 #include "nist_priv.h"
 
-#include <fitting/expression/expression_fit.h>
+#include <fitting/expression/expression.h>
 #include <fitting/linear/linear.h>
 
 #include <errno.h>

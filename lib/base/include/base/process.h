@@ -10,10 +10,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
 
 #include <base/error.h>
 #include <base/ns.h>
+#include <sys/types.h>
 
 struct process;
 
@@ -66,5 +66,23 @@ int process_set_nice(int nice, struct error *err);
  */
 int process_run(const struct process_options *options, struct ns timeout, struct process_result *result,
 		struct error *err);
+
+/*
+ * Child processes in the foreground: they use our terminal, and we wait until they end. If we die first, the kernel
+ * sends them SIGTERM.
+ */
+
+/*
+ * Runs a command line with /bin/sh; it may be interactive. When *stop is set, the shell gets SIGTERM. Returns the exit
+ * code, 128 + N if signal N ended the shell, or -errno with err set.
+ */
+int foreground_run_shell(const char *command, const volatile int *stop, struct error *err);
+
+/*
+ * Runs a function in a child with a session of its own, so that process_set_nice(), called in the child, affects no
+ * other session. The child gets SIGTERM when *stop is set or when we die. The function's value is the child's exit
+ * code. Returns this code, 128 + N if signal N ended the child, or -errno with err set.
+ */
+int foreground_run_session(int (*run)(void *context), void *context, const volatile int *stop, struct error *err);
 
 #endif

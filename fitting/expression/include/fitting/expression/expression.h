@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include <base/error.h>
+#include <fitting/nonlinear/nonlinear.h>
 
 struct expression;
 
@@ -49,5 +50,59 @@ void expression_affine_parameters(const struct expression *expression, bool *mas
 /* Returns true if parameter (or predictor) `index` occurs in the expression. */
 bool expression_uses_parameter(const struct expression *expression, size_t index);
 bool expression_uses_predictor(const struct expression *expression, size_t index);
+
+/*
+ * Fits a formula to a table, with nonlinear.h. Data are long double, so that the polish works on the
+ * decimals of the file, not on their rounded doubles. No state between calls; frees all memory that it allocates,
+ * except *result's. The comment of an array begins with its length.
+ */
+
+struct expression_fit_problem {
+	const struct expression *model;    /* formula of `predictors` columns of x and `parameters` parameters */
+	const struct expression *response; /* transform of y: a formula whose only parameter is y; NULL = none */
+	size_t observations, predictors, parameters;
+	const long double *x;        /* observations x predictors, row-major; NULL if predictors is 0 */
+	const long double *y;        /* observations */
+	const double *deviations;    /* observations: deviation of y before its transform, > 0; NULL = all equal */
+	const double *start;         /* parameters */
+	const double *lower, *upper; /* parameters or NULL */
+	const bool *fixed;           /* parameters or NULL */
+};
+
+/*
+ * Fits the model to response(y) by nonlinear_fit(). Deviations are multiplied by the slope |d response / d y|. Returns
+ * -EINVAL with err set ("observation 3: ...") if response(y) is not finite or a deviation is not above 0; otherwise the
+ * result of nonlinear_fit(). *r_squared is 1 - RSS / S, where S is the weighted sum of squares of response(y) about its
+ * mean.
+ */
+int expression_fit(const struct expression_fit_problem *problem, const struct nonlinear_settings *settings,
+		   struct nonlinear_result *result, double *r_squared, struct error *err);
+
+/*
+ * Parses parameters from a command line: starts "b1=500,b2=1e-4", bounds "b1=0:1000,b2=:1" and names of fixed
+ * parameters "b2,b3". The functions return 0, or -EINVAL with err set, which names the option and the expected form.
+ * struct expression_parameters holds no pointers, so there is nothing to free.
+ */
+
+enum { PARAMETERS_MAXIMUM = 64, PARAMETER_NAME_BYTES = 32 };
+
+struct expression_parameters {
+	size_t count;
+	char name[PARAMETERS_MAXIMUM][PARAMETER_NAME_BYTES];
+	double start[PARAMETERS_MAXIMUM];
+	double lower[PARAMETERS_MAXIMUM], upper[PARAMETERS_MAXIMUM]; /* infinite if there is no bound */
+	bool fixed[PARAMETERS_MAXIMUM];
+};
+
+/* Sets names and starts; resets bounds and `fixed`. */
+int expression_parameters_start(const char *text, struct expression_parameters *parameters, struct error *err);
+
+/*
+ * Sets bounds, LOW:HIGH, of parameters that have a start. LOW or HIGH may be missing. Each start must be within its
+ * bounds.
+ */
+int expression_parameters_bounds(const char *text, struct expression_parameters *parameters, struct error *err);
+/* Marks parameters that have a start as fixed. */
+int expression_parameters_fixed(const char *text, struct expression_parameters *parameters, struct error *err);
 
 #endif

@@ -80,4 +80,23 @@ int observations_prepare(const struct sweep *sweep, const struct observation_set
 			 struct observations *observations, struct error *err);
 void observations_free(struct observations *observations); /* zeroed or filled */
 
+/* Isotonic regression and monotone interpolation. Pure functions; the arrays belong to the caller. */
+
+/*
+ * Weighted least squares with fitted[0] >= fitted[1] >= ...: pool adjacent violators (Barlow et al. 1972), in linear
+ * time.
+ * Weights must be positive. `fitted` may be the same array as y; work has 3 * count elements. Returns the number of
+ * pools.
+ */
+size_t isotonic_regression(const double *y, const double *weight, size_t count, double *fitted, double *work);
+
+/*
+ * Computes the slopes of a monotone piecewise cubic Hermite interpolant through (x, y), with x strictly ascending
+ * (Fritsch & Butland 1984): the curve is monotone where y is, without overshoot.
+ */
+void monotone_slopes(const double *x, const double *y, size_t count, double *slopes);
+
+/* Returns the interpolant at x = `at`; it is constant outside x[0]..x[count - 1]. count >= 1. */
+double monotone_interpolate(const double *x, const double *y, const double *slopes, size_t count, double at);
+
 #endif

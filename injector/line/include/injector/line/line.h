@@ -38,7 +38,6 @@
 #include <dp/clock.h>
 #include <dp/port.h>
 #include <injector/line/mode.h>
-#include <injector/line/rule.h>
 
 struct injector;
 struct injector_capture;

@@ -30,7 +30,7 @@ struct injector_session_settings {
 	bool take_interface;                  /* also accept a Linux interface that the host itself uses */
 	bool calibrate, hardware_stamps, trust_counter, verbose;
 	struct injector_mode_settings modes;
-	const char *const *rules; /* texts of rules (rule.h); they apply to both directions */
+	const char *const *rules; /* texts of rules (mode.h); they apply to both directions */
 	size_t rule_count;
 	char **eal_arguments;
 	int eal_argument_count;

@@ -8,12 +8,15 @@
 #ifndef SWEEP_PLAN_H
 #define SWEEP_PLAN_H
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <base/error.h>
 #include <base/options.h>
+#include <model/sweep.h>
 
 enum sweep_plan_order { SWEEP_PLAN_RANDOM, SWEEP_PLAN_ASCENDING, SWEEP_PLAN_DESCENDING, SWEEP_PLAN_AS_GIVEN };
 enum sweep_plan_restart { SWEEP_PLAN_RESTART_SWEEP, SWEEP_PLAN_RESTART_RUN };
@@ -103,5 +106,126 @@ void sweep_plan_list_parts(const struct sweep_plan *plan, struct sweep_plan_part
  * versions of this program.
  */
 uint64_t sweep_plan_fingerprint(const struct sweep_plan *plan);
+
+/*
+ * A metric of a plan, "NAME UNIT higher|lower HOW", and its value in a benchmark's output. HOW is one of
+ *   regex:PATTERN     POSIX extended; the number is the first group, or the whole match if there is no group; the last
+ *                     match counts; ^ and $ match at the beginning and end of each line
+ *   json:a.b[2].c     a number in the first valid JSON object or array that begins at the start of a line
+ *   exit              the exit code of the command
+ *   elapsed           how long the command ran, in seconds
+ */
+
+enum sweep_metric_source { SWEEP_METRIC_REGEX, SWEEP_METRIC_JSON, SWEEP_METRIC_EXIT, SWEEP_METRIC_ELAPSED };
+
+struct sweep_metric_def {
+	char name[SWEEP_NAME_BYTES], unit[SWEEP_NAME_BYTES];
+	enum sweep_better better;
+	enum sweep_metric_source source;
+	const char *how;    /* the text after "regex:" or "json:"; borrowed from the parsed text */
+	regex_t expression; /* compiled for SWEEP_METRIC_REGEX */
+};
+
+/*
+ * Parses a metric. Returns 0 and a metric to be freed with sweep_metric_free(), or -errno with err set. `text` must
+ * outlive the metric.
+ */
+int sweep_metric_parse(const char *text, struct sweep_metric_def *metric, struct error *err);
+void sweep_metric_free(struct sweep_metric_def *metric);
+
+struct sweep_metric_input {
+	const char *output; /* NUL-terminated */
+	int exit_code;
+	double elapsed_s;
+};
+
+/*
+ * Extracts the metric's value. Returns 0 and a finite value, or -errno with err set: -ENOENT (not in the output),
+ * -EINVAL (not a number).
+ */
+int sweep_metric_extract(const struct sweep_metric_def *metric, const struct sweep_metric_input *input, double *value,
+			 struct error *err);
+
+/*
+ * Parses delays, and orders the runs. A random order is random within each repetition, so that a sweep that is cut off
+ * has about the same number of runs at every delay. Pure.
+ */
+
+enum { SWEEP_SCHEDULE_DELAYS_MAXIMUM = 1000 };
+
+#define SWEEP_SCHEDULE_DELAY_MAXIMUM_US 10000.0
+
+/*
+ * Parses "0 5 10", "0,5,10", "0..100/20" (from, to, step), "log:1..1000*7" (seven delays, evenly spaced logarithms) and
+ * mixtures of these. Delays are 0..10000 µs in steps of 0.1. Delays of log: are rounded to such a step; any other delay
+ * between two steps is an error. `delays_us` must have space for SWEEP_SCHEDULE_DELAYS_MAXIMUM delays; duplicates count
+ * once. Returns the number of delays, or -errno with err set.
+ */
+int sweep_schedule_parse_delays(const char *text, double *delays_us, struct error *err);
+
+struct sweep_schedule_run {
+	double delay_us;
+	int64_t run; /* number of the repetition, from 0; references have numbers from SWEEP_REFERENCE_RUN on */
+};
+
+double sweep_schedule_smallest(const double *delays_us, size_t delay_count);
+
+/*
+ * Copies the runs and inserts references (model/sweep.h), which are runs at the smallest delay. A reference precedes
+ * every group of `every` runs, and one follows the last run. None is inserted next to a run at the smallest delay. The
+ * number of a reference is first_number + the index, in `runs`, of the run after it, so there are gaps between the
+ * numbers. `to` must have space for 2 * count + 1 runs. Returns the number of runs in `to`.
+ */
+size_t sweep_schedule_add_references(const struct sweep_schedule_run *runs, size_t count, double smallest_us,
+				     int64_t every, int64_t first_number, struct sweep_schedule_run *to);
+
+struct sweep_plan;
+
+/*
+ * Returns the runs of a plan with these delays, and references. Each delay occurs once in each repetition, in the order
+ * that the plan sets. If two plans differ only in the number of repetitions, the shorter schedule is the beginning of
+ * the longer one. Returns NULL if out of memory. The caller calls free().
+ */
+struct sweep_schedule_run *sweep_schedule_of_plan(const struct sweep_plan *plan, const double *delays_us,
+						  size_t delay_count, size_t *run_count);
+
+/*
+ * A plan made from a benchmark's command line. The text {server} in a command is the server's address. The metric is
+ * that of a table of known benchmarks. One thread.
+ */
+
+/*
+ * A benchmark whose output is known: `metric` is as in a plan. `filter`: a command that reads the
+ * output and fails if the metric is not in it, for programs that fail although they have measured; NULL = none. The
+ * table ends with a NULL name.
+ */
+struct sweep_benchmark {
+	const char *program, *metric, *filter;
+};
+extern const struct sweep_benchmark sweep_benchmarks[];
+
+/* The texts of a plan that sweep_plan_from_command() made. */
+struct sweep_command_texts {
+	char *client, *server;
+	char name[64];
+};
+
+/* The defaults of a command without --injector and --lab: a lab of two hosts, and the gates of the shipped plans. */
+void sweep_plan_defaults_in_lab(struct sweep_plan *plan);
+/*
+ * Completes a plan by the words of the client's command line. The plan has the options of the command; those that are
+ * not set get these values: application, the program's name; metric, that of the benchmark; server-ready, if there is a
+ * server, the client itself, with a ready-timeout-s of at least timeout-s. Returns 0, or -EINVAL or -ENOMEM with err
+ * set. The caller calls sweep_command_texts_free() when it no longer uses the plan, also after an error.
+ */
+int sweep_plan_from_command(struct sweep_plan *plan, int count, char *const *words, struct sweep_command_texts *texts,
+			    struct error *err);
+void sweep_command_texts_free(struct sweep_command_texts *texts);
+
+/*
+ * Writes the settings that differ from their defaults, or with `all` also those that have their default, as a plan's
+ * file, without the options of the command (output, try, ...). Does not check the stream.
+ */
+void sweep_plan_print(const struct sweep_plan *plan, bool all, FILE *out);
 
 #endif

@@ -20,9 +20,7 @@
 #include <jansson.h>
 
 #include <base/error.h>
-#include <injector/sweep/metric.h>
 #include <injector/sweep/plan.h>
-#include <injector/sweep/schedule.h>
 
 /* Any function may be NULL. */
 struct sweeper_hooks {

@@ -5,7 +5,7 @@
  *     equal-cost hashing sends the connections over these routes.
  *   - Starts a process for each task in the network namespace of its host.
  *   - Watches the links. A link is down if it has lost its carrier. It is lossy if it has a carrier but loses packets
- *     (<lab/routes/probes.h>).
+ *     (<lab/routes/links.h>).
  *   - Replaces the routes over links that are down or lossy, until these can be used again. Routes that source ports
  *     select never change.
  *   - If a task's process fails, ends the processes of its job, whose tuples are lost; the other jobs run on.

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include <base/options.h>
-#include <sched/dataflow/plan_report.h>
+#include <sched/dataflow/plan.h>
 #include <sched/dataflow/simulate.h>
 
 /* In the order of the names of the options --routes and --from. */

@@ -77,4 +77,20 @@ bool paths_known(const struct paths *paths);
 /* Returns 1 minus the probability of missing a path, (k + 1) (k / (k + 1))^n as above; 0 before the first trace. */
 double paths_confidence(const struct paths *paths);
 
+/*
+ * Reads a router's message that the TTL of a UDP datagram expired: ICMP time exceeded in transit (RFC 792 type 11, RFC
+ * 4443 type 3) in an Ethernet frame, with or without VLAN tags. The message quotes the datagram's IP and UDP headers,
+ * by which the sender identifies the datagram. Pure.
+ */
+
+struct expired {
+	ip_address router;
+	ip_address source, destination; /* of the datagram */
+	uint16_t source_port, destination_port;
+	uint16_t udp_bytes; /* UDP length of the datagram */
+};
+
+/* Returns 0, or -EBADMSG if the frame is something else, is cut short or has a wrong checksum. */
+int expired_read(const uint8_t *bytes, size_t length, struct expired *expired);
+
 #endif

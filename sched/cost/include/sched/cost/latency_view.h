@@ -21,15 +21,30 @@
 #define COST_LATENCY_VIEW_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <base/error.h>
 #include <base/ns.h>
 #include <model/cluster.h>
 #include <model/latency_matrix.h>
-
 #include <sched/cost/layout.h>
-#include <sched/cost/moved.h>
+
+/*
+ * The round trips that changed since the last report. A latency view, or a simulator's model of one, passes them to the
+ * rows of costs.
+ */
+
+struct cost_moved {
+	const uint32_t *machines; /* [count] machines with changed round trips, each once */
+	size_t count;
+	/*
+	 * For each machine number, `words` words of 64 bits, with a bit for each rack: the racks to which the machine's
+	 * round trips changed. NULL: they changed to all racks.
+	 */
+	const uint64_t *racks;
+	uint32_t words;
+};
 
 enum latency_origin {
 	LATENCY_ORIGIN_MEASURED,     /* this pair */

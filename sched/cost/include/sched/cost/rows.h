@@ -30,7 +30,6 @@
 #include <sched/cost/kernel.h>
 #include <sched/cost/latency_view.h>
 #include <sched/cost/layout.h>
-#include <sched/cost/moved.h>
 
 /* Where round trips come from: a measured view, or a simulator's model. */
 struct cost_source {

@@ -7,7 +7,11 @@
 #ifndef SCHED_DATAFLOW_PLAN_H
 #define SCHED_DATAFLOW_PLAN_H
 
+#include <jansson.h>
+#include <stdio.h>
+
 #include <sched/dataflow/engine.h>
+#include <sched/dataflow/latency.h>
 
 struct plan_job {
 	struct dataflow_job *job; /* of the scenario; hosts[] is the placement */
@@ -46,5 +50,48 @@ int dataflow_plan_read_rates(struct dataflow_plan *plan);
  */
 void dataflow_plan_forget(struct dataflow_plan *plan);
 void dataflow_plan_destroy(struct dataflow_plan *plan); /* NULL is legal */
+
+/* A plan as text, as JSON and as a picture. */
+
+/* What a report contains. All pointers are borrowed. */
+struct dataflow_plan_report {
+	const struct dataflow_plan *plan;
+	const char *engine;
+	const struct dataflow_latency *latency; /* for the jobs' performance; NULL: not in the report */
+	const struct dataflow_advice *advice;   /* moves; NULL: not in the report */
+	double bound_MBps; /* dataflow_bound() of all jobs together, MB/s; NAN: not in the report */
+};
+
+void dataflow_plan_print(const struct dataflow_plan_report *report, FILE *out);
+/* Returns the report as nomora.dataflow-plan/1, or NULL if out of memory. */
+json_t *dataflow_plan_to_json(const struct dataflow_plan_report *report);
+/* Draws the network with the load of its links. Returns 0, or -errno with err set. */
+int dataflow_plan_plot(const struct dataflow_plan *plan, const char *engine, const char *path, struct error *err);
+
+/*
+ * Advice on moves of single tasks. For each task of a running job, finds the host with which the sum of all rates would
+ * be greatest, and computes the increase. The jobs continue unchanged. To evaluate a move, chooses new routes for the
+ * task's job; all other jobs keep their routes.
+ */
+
+struct dataflow_move {
+	const struct plan_job *job;
+	uint32_t task, from, to; /* task: number in the job; from, to: nodes */
+	double gain_MBps;        /* increase of the sum of the rates of all jobs' sources */
+	double own_gain_MBps;    /* increase of the sum of the rates of this job's sources */
+};
+
+struct dataflow_advice {
+	struct dataflow_move *moves; /* at most one per task, only with a gain > 0; largest gain first */
+	size_t count;
+};
+
+/*
+ * Advises on those of the plan's jobs that were already running when it was made. The engine chooses the moves. The
+ * plan does not change. Returns 0, or -errno with err set; in either case the caller calls dataflow_advice_clear().
+ */
+int dataflow_advise(struct dataflow_plan *plan, const struct engine *engine, const struct engine_options *options,
+		    struct dataflow_advice *advice, struct error *err);
+void dataflow_advice_clear(struct dataflow_advice *advice);
 
 #endif

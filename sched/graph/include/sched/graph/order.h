@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <model/job_graph.h>
+#include <model/jobs.h>
 
 /* Returns the cost of an edge between tasks on two machines, which may be the same; > 0. */
 typedef double graph_cost(void *context, uint32_t from, uint32_t to);

@@ -3,7 +3,7 @@
  * The rules by which a running task may move, the same for the live scheduler and the simulator. A round proposes a
  * move; migration_judge() allows it, or gives the reason against it. A task moves only if all of these hold:
  *
- * - Moves are on, its job allows them, and they are open (windows.h).
+ * - Moves are on, its job allows them, and the windows are open.
  * - The predicted gain of performance has been at least `gain` for hold_s, also that on the machine that was proposed
  *   first. The best of many noisy round trips looks like a gain in each round; later rounds must confirm it.
  * - The gain times the expected remaining run time is at least restart_s. Run times are heavy-tailed, so a task is
@@ -23,14 +23,17 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
+#include <base/error.h>
+#include <base/options.h>
 #include <sched/cost/latency_view.h>
 
 /* MIGRATION_ADVISE: the moves that the rules allow are only reported; but tasks on draining machines do move. */
 enum migration_mode { MIGRATION_OFF, MIGRATION_ADVISE, MIGRATION_ON };
 extern const char *const migration_mode_names[]; /* "off", "advise", "on", NULL */
 
-/* For the option rows of option_rows.h, the integers are int64_t. */
+/* For ROWS_MIGRATION, the integers are int64_t. */
 struct migration_settings {
 	int mode;    /* enum migration_mode */
 	double gain; /* minimum gain of predicted performance, 0..1 */
@@ -118,5 +121,50 @@ enum migration_refusal migration_judge(const struct migration_settings *settings
 bool migration_is_measured(enum latency_origin origin);
 /* Stores that the network proposed to stop the task, which is always refused. */
 void migration_refuse_eviction(struct migration_task *task, uint64_t round);
+
+/*
+ * Hours of the day, in local time: a list of at most 8 daily windows, such as "22:00-06:00,12:30-13:00". A window whose
+ * end is before its beginning spans midnight.
+ */
+
+enum { WINDOWS_MOST = 8 };
+
+struct windows {
+	unsigned count; /* 0: the windows cover the whole day */
+	struct {
+		unsigned begin_min, end_min; /* minutes since midnight; the end is exclusive */
+	} items[WINDOWS_MOST];
+};
+
+/* 0 or -EINVAL with err set. */
+int windows_parse(const char *text, struct windows *windows, struct error *err);
+bool windows_are_open(const struct windows *windows, const struct tm *local);
+
+/*
+ * The rows of option tables for moves of running tasks. type: the settings' type, which has a struct migration_settings
+ * named `moves` and a const char *windows. letter: of --migrate; 0: none.
+ */
+
+/* clang-format off: one row a line, as in a table */
+#define ROWS_MIGRATION(type, letter, help)                                                                             \
+	OPTION_HEADING("Moves of running tasks:"),                                                                     \
+		OPTION_CHOICE(type, moves.mode, "migrate", letter, "WHEN", migration_mode_names, help),                \
+		OPTION_DOUBLE(type, moves.gain, "migrate-gain", 0, "SHARE", 0, 1,                                      \
+			      "minimum gain of predicted performance"),                                                \
+		OPTION_DOUBLE(type, moves.hold_s, "migrate-hold", 0, "S", 0, 1e7,                                      \
+			      "time for which the gain must have lasted before a move"),                               \
+		OPTION_INTEGER(type, moves.rate, "migrate-rate", 0, "N", 1, 100000,                                    \
+			       "maximum number of tasks that are moving at a time"),                                   \
+		OPTION_INTEGER(type, moves.per_machine, "migrate-per-machine", 0, "N", 0, 100000,                      \
+			       "maximum number of tasks that are moving from or to one machine; 0: no limit"),         \
+		OPTION_INTEGER(type, moves.per_job, "migrate-per-job", 0, "N", 0, 100000,                              \
+			       "maximum number of tasks of one job that are moving; 0: no limit"),                     \
+		OPTION_STRING(type, windows, "migrate-window", 0, "HH:MM-HH:MM,...",                                   \
+			      "local times at which tasks may move; default: always"),                                 \
+		OPTION_DOUBLE(type, moves.restart_s, "restart-cost", 0, "S", 0, 1e7,                                   \
+			      "seconds of work that a move loses, for jobs without a value of their own"),             \
+		OPTION_DOUBLE(type, moves.no_return_s, "no-return", 0, "S", 0, 1e7,                                    \
+			      "minimum time before a task returns to its previous machine")
+/* clang-format on */
 
 #endif

@@ -13,12 +13,13 @@
 #include <stdint.h>
 
 #include <base/error.h>
+#include <base/options.h>
+#include <model/cluster.h>
+#include <model/curve.h>
+#include <model/jobs.h>
 #include <sched/cost/latency_view.h>
 #include <sched/cost/rows.h>
 #include <sched/flownet/flownet.h>
-#include <model/cluster.h>
-#include <model/curve.h>
-#include <model/job_graph.h>
 
 enum {
 	POLICY_FIXED_COST = 100,    /* cost of each machine if a policy treats all alike: performance 1 */
@@ -155,5 +156,23 @@ const struct policy_settings *placer_settings(const struct placer *placer);
 uint64_t placer_rows_kept(const struct placer *placer);
 /* Returns a machine's cost for a job by the predicted performance at its latency to machine `root`, for any policy. */
 int32_t placer_latency_cost(struct placer *placer, uint32_t job, uint32_t root, uint32_t machine);
+
+/*
+ * Rows of option tables for the costs of NoMora's flow network. type, field: the settings' type and field, as in
+ * OPTION_DOUBLE().
+ */
+
+#define ROW_WEIGHTS(type, field)                                                                                       \
+	OPTION_CHOICE(type, field, "weights", 0, "HOW", policy_weights_names,                                          \
+		      "what counts alike in the sum of costs: task, or job (a task of a small job weighs more)")
+#define ROW_GAMMA(type, field) OPTION_INTEGER(type, field, "gamma", 0, "COST", 0, 500000, "cost of waiting")
+#define ROW_OMEGA(type, field)                                                                                         \
+	OPTION_DOUBLE(type, field, "omega-per-s", 0, "COST", 0, 100000, "added cost of waiting, per second waited")
+#define ROW_BETA(type, field)                                                                                          \
+	OPTION_DOUBLE(type, field, "beta-per-s", 0, "COST", 0, 100000,                                                 \
+		      "reduction of the cost of staying, per second that a task has run, for tasks that may move")
+#define ROW_UNSCHEDULED_CAPACITY(type, field)                                                                          \
+	OPTION_INTEGER(type, field, "unscheduled-capacity", 0, "N", 0, 1000000,                                        \
+		       "number of tasks of a job that can wait in the flow network; 0 = all, 1 = as in the paper")
 
 #endif

@@ -35,7 +35,6 @@
 #include <model/workload.h>
 #include <sched/explain/performance.h>
 #include <sched/migration/migration.h>
-#include <sched/migration/windows.h>
 #include <sched/policy/policy.h>
 #include <sched/sim/latency.h>
 

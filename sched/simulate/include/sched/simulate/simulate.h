@@ -17,7 +17,7 @@
 #include <model/curve_library.h>
 #include <model/batch_trace.h>
 #include <model/google_trace.h>
-#include <model/journal_workload.h>
+#include <model/journal.h>
 #include <sched/sim/generate.h>
 #include <sched/sim/sim.h>
 

@@ -15,9 +15,11 @@
 #ifndef MCF_DIMACS_H
 #define MCF_DIMACS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include <base/error.h>
+#include <sched/mcf/verify.h>
 #include <sched/mcf/mcf.h>
 
 /* Upper limits of NODES and ARCS, so that a p line alone cannot use up a host's memory. */
@@ -48,5 +50,25 @@ int mcf_dimacs_write(const struct mcf_problem *problem, const char *comment, FIL
 /* Writes "s COST" and, if `flows`, "f TAIL HEAD FLOW" for every arc with flow. Returns 0 or -EIO. */
 int mcf_dimacs_write_solution(const struct mcf_problem *problem, const struct mcf_solution *solution, bool flows,
 			      FILE *out);
+
+/*
+ * Prints the answer to a problem that was read from a file: as JSON of the schema nomora.solve/1 or, if the problem is
+ * infeasible, as a text that says why. Nodes are numbered from 1.
+ */
+
+struct mcf_answer {
+	const char *name; /* name of the file */
+	const struct mcf_problem *problem;
+	const struct mcf_solution *solution;
+	struct mcf_cut cut; /* valid if the problem is infeasible */
+	double parse_s, verify_s;
+	bool verified;
+};
+
+/* Prints one line that names the cut: the supply of its nodes exceeds the capacity of the arcs that leave them. */
+void mcf_answer_print_cut(const struct mcf_answer *answer, FILE *out);
+
+/* Prints nomora.solve/1. If `flow` is true, its last member has the flow of every arc in use. Returns 0 or -ENOMEM. */
+int mcf_answer_print_json(const struct mcf_answer *answer, bool flow, FILE *out);
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Keeps the data of pods and nodes that schedd needs, from the objects of the Kubernetes API. Pure functions. */
-#ifndef INTEGRATIONS_KUBERNETES_OBJECTS_H
-#define INTEGRATIONS_KUBERNETES_OBJECTS_H
-
-#include <stdbool.h>
+/* The parts of the agent. Private. */
+#ifndef KUBERNETES_PRIV_H
+#define KUBERNETES_PRIV_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include <base/error.h>
+#include <integrations/kubernetes/agent.h>
+
+/* Keeps the data of pods and nodes that schedd needs, from the objects of the Kubernetes API. Pure functions. */
 
 enum k8s_kind { K8S_NODES, K8S_PODS, K8S_KINDS };
 
@@ -46,5 +48,24 @@ int k8s_objects_take(struct k8s_objects *objects, enum k8s_kind kind, const json
  * NULL: out of memory.
  */
 json_t *k8s_objects_jobs(const struct k8s_objects *objects, const json_t *before);
+
+/*
+ * Lists and watches the nodes and pods of a Kubernetes API server over HTTP(S). Each kind is listed page by page, then
+ * watched from the list's resourceVersion on, with bookmarks. When the server no longer has the version from which to
+ * watch, the kind is listed again. Only one thread may use the watches.
+ */
+
+struct k8s_watches;
+
+/* `options` and `objects` are borrowed. */
+struct k8s_watches *k8s_watches_create(const struct k8s_agent_options *options, struct k8s_objects *objects,
+				       struct error *err);
+void k8s_watches_destroy(struct k8s_watches *watches); /* NULL is legal */
+
+/*
+ * Waits up to wait_ms for answers and processes them. Returns 1 if the server has answered, 0 if nothing came, or
+ * -errno with err set if a request failed; a failed request is repeated automatically.
+ */
+int k8s_watches_run(struct k8s_watches *watches, int wait_ms, struct error *err);
 
 #endif
