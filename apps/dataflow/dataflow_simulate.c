@@ -14,8 +14,7 @@ static int simulate(struct dataflow_settings *settings, struct dataflow *dataflo
 						    .paths = dataflow_paths_options(settings),
 						    .faults = faults,
 						    .fault_count = (uint32_t)settings->faults.count,
-						    .until_s = settings->until_s > 0 ? settings->until_s : INFINITY,
-						    .buffer_MB = settings->buffer_MB};
+						    .until_s = settings->until_s > 0 ? settings->until_s : INFINITY};
 	struct dataflow_simulate_result result;
 	int code;
 

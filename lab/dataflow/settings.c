@@ -41,9 +41,7 @@ static const char *const route_names[] = {"netlink", "ports", NULL}, *const from
 		ROW(FLAG, direct, "direct", 0,                                                                         \
 		    "evaluate a sink by its host's direct route from the root, as printed in the paper"),              \
 		ROW(CHOICE, available, "available", 0, "FLOWS", engine_available_names,                                \
-		    "flows that share a link when a route is chosen: of running jobs, or all"),                        \
-		ROW(CHOICE, literal, "literal", 0, "FAULTS", engine_literal_names,                                     \
-		    "reproduce the errors of the paper's pseudo-code: all, or one of them")
+		    "flows that share a link when a route is chosen: of running jobs, or all")
 
 /* Jobs from another source than a scenario. */
 #define ROWS_JOBS                                                                                                      \
@@ -105,8 +103,6 @@ const struct option_row dataflow_plan_rows[] = {
 
 const struct option_row dataflow_simulate_rows[] = {
 	ROW(DOUBLE, until_s, "until", 0, "S", 0, 1e9, "end of the simulation; 0: when all jobs have ended"),
-	ROW(DOUBLE, buffer_MB, "buffer-MB", 0, "MB", 0, 1e9,
-	    "size of the queue of each flow; rates change once queues have filled or drained; 0: no queues"),
 	ROW_FAIL,
 	ROWS_ENGINE,
 	ROWS_ANNEALING,
@@ -151,8 +147,7 @@ void dataflow_settings_default(struct dataflow_settings *settings)
 
 	for (size_t e = 0; e < ENGINES_MOST && engine_name(e); e++)
 		engine_names[e] = engine_name(e);
-	*settings = (struct dataflow_settings){.literal = -1,
-					       .seed = 1,
+	*settings = (struct dataflow_settings){.seed = 1,
 					       .k = 10,
 					       .detour = TOPOLOGY_PATHS_DETOUR,
 					       .random_runs = 20,
@@ -189,7 +184,6 @@ struct engine_options dataflow_engine_options(const struct dataflow_settings *se
 	options.repeats = (uint32_t)settings->repeats;
 	options.direct = settings->direct;
 	options.available = (enum engine_available)settings->available;
-	options.literal = (enum engine_literal)(settings->literal + 1);
 	options.latency = settings->latency;
 	options.now = ns_now_monotonic;
 	if (settings->deadline_ms > 0)

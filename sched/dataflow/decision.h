@@ -103,12 +103,6 @@ bool decision_pair_is_fixed(const struct decision *decision, uint32_t a, uint32_
 struct value decision_evaluate(struct decision *decision);
 bool value_better(const struct value *a, const struct value *b);
 
-/* Returns true if the engine must reproduce this error of the paper's pseudo-code. */
-static inline bool decision_keeps(const struct decision *decision, enum engine_literal fault)
-{
-	return decision->options->literal == ENGINE_LITERAL_ALL || decision->options->literal == fault;
-}
-
 /* Returns true if the evaluations or the time are used up, or after an error. */
 bool decision_done(const struct decision *decision);
 

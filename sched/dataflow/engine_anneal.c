@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The engine of Alkaff and Gupta's paper: simulated annealing of the placement (algorithm 2), which anneals the routes
- * (algorithm 3) after each step. The table lists the errors and oddities of the printed pseudo-code, how this engine
- * differs, and the value of options->literal (--literal) that reproduces the error:
+ * (algorithm 3) after each step. The table lists the errors and oddities of the printed pseudo-code, and what this
+ * engine does:
  *
- *   computeUtil never adds sinkUtil to util                            added up, over all jobs             sum
- *   transition() returns a probability where a truth value is needed   drawn with that probability         truth
- *   rejected steps are not undone; bestState is always the last state  undone; the best state is copied    alias
- *   get(sink, root) takes k paths, even without a flow on them         the least along the flows in use    paths
- *   the chosen routes are dropped when genState returns                they are part of the state          routes
- *   a job with all tasks on one host is infinitely fast                at most local_MBps per sink         local
+ *   computeUtil never adds sinkUtil to util                            added up, over all jobs
+ *   transition() returns a probability where a truth value is needed   drawn with that probability
+ *   rejected steps are not undone; bestState is always the last state  undone; the best state is copied
+ *   get(sink, root) takes k paths, even without a flow on them         the least along the flows in use
+ *   the chosen routes are dropped when genState returns                they are part of the state
+ *   a job with all tasks on one host is infinitely fast                at most local_MBps per sink
+ *   random(servers) ignores slots                                      only hosts with a free slot
+ *   currAllocation[newMachine] <- task loses the server's tasks        they stay
  *   t <- t^0.95 cools to 1, not to 0, so the unit of rates matters     as printed: rates are in MB/s
  *   currUtil starts at 0: the first state is always accepted           as printed
  *   path and de-path take only routes with the fewest hops             as printed and described
@@ -17,16 +19,13 @@
  *   "highest available bandwidth": which flows count is not said      available (running jobs' alone, or all)
  *   "5 times" in the pseudo-code, "5 additional times" in the text     repeats (5)
  *
- * Two errors are always corrected, because they would lead to invalid placements: random(servers) ignores slots, and
- * currAllocation[newMachine] <- task loses the tasks that the server had. After each step of the placement, the paper
- * anneals the routes five times, each time from random routes; this engine does it once, from the routes in use.
+ * After each step of the placement, the paper anneals the routes five times, each time from random routes; this engine
+ * does it once, from the routes in use.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <base/array.h>
 
 #include "decision.h"
 
@@ -39,18 +38,12 @@ struct annealing {
 	uint32_t *best_hosts, *best_numbers; /* by task: host; by flow: number of the route, or UTILITY_NO_PAIR */
 	double best;                         /* utility of the best state */
 	bool has_best;
-	bool best_is_current; /* ENGINE_LITERAL_ALIAS: the last state of this run counts as the best state */
-	struct network_pair *routes_before; /* work space of step_routes() */
-	size_t routes_capacity;
 };
 
-const char *const engine_literal_names[] = {"all", "sum", "truth", "alias", "paths", "routes", "local", NULL};
 const char *const engine_available_names[] = {"running", "all", NULL};
 
 static bool accepts(struct decision *decision, double old, double new, double temperature)
 {
-	if (decision_keeps(decision, ENGINE_LITERAL_TRUTH))
-		return new > old || exp((new - old) / temperature) != 0; /* true for NaN (inf - inf), too */
 	return new > old || rng_uniform(&decision->rng) < exp((new - old) / temperature);
 }
 
@@ -132,10 +125,7 @@ static void keep_best(struct annealing *annealing, double value)
 		return;
 	annealing->best = value;
 	annealing->has_best = true;
-	if (decision_keeps(annealing->decision, ENGINE_LITERAL_ALIAS))
-		annealing->best_is_current = true;
-	else
-		copy_state(annealing);
+	copy_state(annealing);
 }
 
 static void set_route(struct annealing *annealing, uint32_t number, const struct network_pair *to)
@@ -147,10 +137,9 @@ static void set_route(struct annealing *annealing, uint32_t number, const struct
 
 /*
  * Anneals the routes, beginning with the current ones: the loop of algorithm 1 with the steps of algorithm 3. current:
- * the utility of the current state. keeps: an accepted state may become the best state. Returns the utility of the last
- * accepted state.
+ * the utility of the current state. Returns the utility of the last accepted state.
  */
-static double anneal_routes(struct annealing *annealing, double current, bool keeps)
+static double anneal_routes(struct annealing *annealing, double current)
 {
 	struct decision *decision = annealing->decision;
 	double temperature = decision->options->temperature;
@@ -170,41 +159,13 @@ static double anneal_routes(struct annealing *annealing, double current, bool ke
 		value = utility_evaluate(&annealing->utility);
 		if (accepts(decision, current, value, temperature)) {
 			current = value;
-			if (keeps)
-				keep_best(annealing, current);
-		} else if (!decision_keeps(decision, ENGINE_LITERAL_ALIAS)) {
+			keep_best(annealing, current);
+		} else {
 			set_route(annealing, number, &before);
 		}
 		temperature = pow(temperature, 0.95);
 	}
 	return current;
-}
-
-/*
- * Anneals the routes after a step of the placement, whose utility is `value`. With ENGINE_LITERAL_ROUTES, restores the
- * routes afterwards. Returns the utility of the resulting state.
- */
-static double step_routes(struct annealing *annealing, double value)
-{
-	struct decision *decision = annealing->decision;
-	uint32_t count = decision->pair_count;
-	struct network_pair *before;
-
-	if (!decision_keeps(decision, ENGINE_LITERAL_ROUTES))
-		return anneal_routes(annealing, value, true);
-	before = array_reserve(annealing->routes_before, count + 1, &annealing->routes_capacity, sizeof *before);
-	if (!before) {
-		decision->code = -ENOMEM;
-		return value;
-	}
-	annealing->routes_before = before;
-	if (count > 0)
-		memcpy(before, decision->pairs, count * sizeof *before);
-	anneal_routes(annealing, value, false);
-	for (uint32_t p = 0; p < count; p++)
-		if (decision->pairs[p].number != before[p].number)
-			set_route(annealing, p, &before[p]);
-	return utility_evaluate(&annealing->utility);
 }
 
 /* Draws a task with a probability proportional to its priority. Returns UINT32_MAX if all priorities are 0. */
@@ -244,11 +205,11 @@ static void anneal_placement(struct annealing *annealing, bool routes)
 		utility_put(&annealing->utility, task, decision_random_host(decision));
 		value = utility_evaluate(&annealing->utility);
 		if (routes)
-			value = step_routes(annealing, value);
+			value = anneal_routes(annealing, value);
 		if (accepts(decision, current, value, temperature)) {
 			current = value;
 			keep_best(annealing, current);
-		} else if (!decision_keeps(decision, ENGINE_LITERAL_ALIAS)) {
+		} else {
 			utility_lift(&annealing->utility, task);
 			utility_put(&annealing->utility, task, before);
 		}
@@ -338,10 +299,7 @@ static void anneal(struct decision *decision, bool placement, bool routes)
 		if (placement)
 			anneal_placement(&annealing, routes);
 		else
-			anneal_routes(&annealing, 0, true);
-		if (annealing.best_is_current)
-			copy_state(&annealing);
-		annealing.best_is_current = false;
+			anneal_routes(&annealing, 0);
 	}
 	if (decision->code == 0 && annealing.has_best)
 		take_best(&annealing);
@@ -349,7 +307,6 @@ static void anneal(struct decision *decision, bool placement, bool routes)
 	free(annealing.priority);
 	free(annealing.best_hosts);
 	free(annealing.best_numbers);
-	free(annealing.routes_before);
 }
 
 void engine_place_both(struct decision *decision)

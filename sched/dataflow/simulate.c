@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Arrivals, faults and repairs are events in a queue. The times at which sources end and buffers become full or empty
- * are computed from the current rates.
- */
+/* Arrivals, faults and repairs are events in a queue. The times at which sources end follow from the current rates. */
 #include <sched/dataflow/simulate.h>
 
 #include <errno.h>
@@ -13,8 +10,6 @@
 #include <base/array.h>
 #include <base/event_queue.h>
 #include <base/rng.h>
-
-#include "buffers.h"
 
 enum event_kind { ARRIVAL, FAIL, REPAIR };
 
@@ -27,8 +22,7 @@ struct running {
 	struct dataflow_graph *graph;
 	/* By source: data still to send, MB; offered rate, MB/s (0: all data is sent); present rate, MB/s. */
 	double *left, *offered, *rate;
-	uint32_t *pinned;      /* copy of job->hosts[] before the simulation; restored at the end */
-	struct queues *queues; /* queues of the job's flows; NULL: simulation without buffers */
+	uint32_t *pinned; /* copy of job->hosts[] before the simulation; restored at the end */
 };
 
 struct simulation {
@@ -48,8 +42,6 @@ struct simulation {
 				  UINT32_MAX; NULL: none */
 	double *rates;         /* rates of all sources on the network, MB/s */
 	size_t rates_capacity;
-	struct buffers buffers;
-	struct queues **queues; /* work space: the queues of the running jobs */
 	double now_s;
 	struct error *err;
 };
@@ -80,23 +72,6 @@ static int append(double **items, size_t *count, size_t *capacity, double value)
 	return 0;
 }
 
-/* Computes the rates of all sources on the network, into simulation->rates. Returns 0 or -ENOMEM. */
-static int solve_rates(struct simulation *simulation)
-{
-	double *rate = simulation->rates;
-	int code;
-
-	if (simulation->options->buffer_MB == 0)
-		return network_rates(simulation->network, rate, NULL) < 0 ? -ENOMEM : 0;
-	for (uint32_t i = 0; i < simulation->order_count; i++)
-		simulation->queues[i] = simulation->jobs[simulation->order[i]].queues;
-	code = buffers_solve(&simulation->buffers, simulation->network, simulation->queues);
-	for (uint32_t i = 0; i < simulation->order_count && code == 0; i++)
-		for (uint32_t s = 0; s < simulation->jobs[simulation->order[i]].graph->source_count; s++)
-			*rate++ = queues_rate(simulation->queues[i], s);
-	return code;
-}
-
 /* Computes the rates of all running sources; writes them to each job's rate[] and their sum to the result. */
 static int update_rates(struct simulation *simulation)
 {
@@ -109,7 +84,7 @@ static int update_rates(struct simulation *simulation)
 
 	simulation->rates = rates ? rates : simulation->rates;
 	result->rates = series ? series : result->rates;
-	if (!rates || !series || solve_rates(simulation) < 0)
+	if (!rates || !series || network_rates(simulation->network, rates, NULL) < 0)
 		return out_of_memory(simulation);
 	for (uint32_t i = 0; i < simulation->order_count; i++) {
 		struct running *running = &simulation->jobs[simulation->order[i]];
@@ -123,7 +98,7 @@ static int update_rates(struct simulation *simulation)
 	return 0;
 }
 
-/* Returns the seconds until the next source has sent everything, or the next queue is full or empty. */
+/* Returns the seconds until the next source has sent everything. */
 static double next_end_s(const struct simulation *simulation)
 {
 	double least = INFINITY;
@@ -134,8 +109,6 @@ static double next_end_s(const struct simulation *simulation)
 		for (uint32_t s = 0; s < running->graph->source_count; s++)
 			if (running->rate[s] > 0)
 				least = fmin(least, running->left[s] / running->rate[s]);
-		if (running->queues)
-			least = fmin(least, queues_next_s(running->queues));
 	}
 	return least;
 }
@@ -151,8 +124,6 @@ static void advance(struct simulation *simulation, double seconds)
 			simulation->result->jobs[simulation->order[i]].MB += fmin(sent, running->left[s]);
 			running->left[s] -= sent;
 		}
-		if (running->queues)
-			queues_advance(running->queues, seconds);
 	}
 	simulation->now_s += seconds;
 }
@@ -165,14 +136,9 @@ static void drop_running(struct simulation *simulation, uint32_t index)
 		(simulation->order_count - index) * sizeof *simulation->order);
 }
 
-/*
- * Ends the sources that have sent all their data. Ends the jobs all of whose sources have ended and whose queues are
- * empty. Returns true if a source or a job ended.
- */
-static bool end_sources(struct simulation *simulation)
+/* Ends the sources that have sent all their data, and the jobs all of whose sources have ended. */
+static void end_sources(struct simulation *simulation)
 {
-	bool changed = false;
-
 	for (uint32_t i = simulation->order_count; i-- > 0;) {
 		struct running *running = &simulation->jobs[simulation->order[i]];
 		uint32_t open = 0;
@@ -182,19 +148,15 @@ static bool end_sources(struct simulation *simulation)
 
 			if (running->offered[s] > 0 && isfinite(running->left[s]) &&
 			    running->left[s] <= fmax(ROUNDING * running->job->components[component].MB,
-						     INSTANT_S * running->rate[s])) {
+						     INSTANT_S * running->rate[s]))
 				running->left[s] = running->offered[s] = 0;
-				changed = true;
-			}
 			open += running->left[s] > 0;
 		}
-		if (open == 0 && (!running->queues || queues_MB(running->queues) == 0)) {
+		if (open == 0) {
 			simulation->result->jobs[simulation->order[i]].end_s = simulation->now_s;
 			drop_running(simulation, i);
-			changed = true;
 		}
 	}
-	return changed;
 }
 
 /* Places and starts a job. Returns 0 or an error of engine_place(). */
@@ -371,10 +333,7 @@ static int handle(struct simulation *simulation, const struct event *event)
 	return change(simulation, event->subject, event->kind == FAIL);
 }
 
-/*
- * Advances to the next event, end of a source, or time at which a queue becomes full or empty, or to until_s. Handles
- * everything that happens at this time.
- */
+/* Advances to the next event or end of a source, or to until_s. Handles everything that happens at this time. */
 static int step(struct simulation *simulation)
 {
 	const struct event *first = event_queue_first(&simulation->queue);
@@ -415,11 +374,6 @@ static int begin_job(struct simulation *simulation, uint32_t j)
 	running->graph = dataflow_graph_create(job, simulation->err);
 	if (!running->graph)
 		return error_code(simulation->err, EINVAL);
-	if (simulation->options->buffer_MB > 0) {
-		running->queues = queues_create(job, running->graph, simulation->options->buffer_MB, simulation->err);
-		if (!running->queues)
-			return error_code(simulation->err, ENOMEM);
-	}
 	sources = running->graph->source_count;
 	running->left = malloc(3 * sources * sizeof *running->left + 1);
 	running->pinned = malloc(job->task_count * sizeof *running->pinned + 1);
@@ -458,11 +412,10 @@ static int begin(struct simulation *simulation)
 	simulation->jobs = calloc(jobs + 1u, sizeof *simulation->jobs);
 	simulation->order = malloc((jobs + 1u) * sizeof *simulation->order);
 	simulation->waiting = malloc((jobs + 1u) * sizeof *simulation->waiting);
-	simulation->queues = malloc((jobs + 1u) * sizeof *simulation->queues);
 	simulation->link_faults = calloc(dataflow->topology->link_count + 1u, sizeof *simulation->link_faults);
 	simulation->used_links = calloc(options->fault_count + 1u, sizeof *simulation->used_links);
 	if (!simulation->result->jobs || !simulation->jobs || !simulation->order || !simulation->waiting ||
-	    !simulation->queues || !simulation->link_faults || !simulation->used_links)
+	    !simulation->link_faults || !simulation->used_links)
 		return out_of_memory(simulation);
 	simulation->result->job_count = jobs;
 	simulation->network =
@@ -496,7 +449,6 @@ static void end(struct simulation *simulation)
 		if (running->pinned)
 			memcpy(running->job->hosts, running->pinned,
 			       running->job->task_count * sizeof *running->pinned);
-		queues_destroy(running->queues);
 		dataflow_graph_destroy(running->graph);
 		free(running->left);
 		free(running->pinned);
@@ -509,8 +461,6 @@ static void end(struct simulation *simulation)
 	free(simulation->order);
 	free(simulation->waiting);
 	free(simulation->rates);
-	free(simulation->queues);
-	buffers_free(&simulation->buffers);
 	event_queue_free(&simulation->queue);
 	network_destroy(simulation->network);
 }

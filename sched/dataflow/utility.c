@@ -160,28 +160,12 @@ static void widen(struct utility *utility, const struct dataflow_graph *graph, u
 	}
 }
 
-/* Returns the least bandwidth of all candidate routes between two hosts, or INFINITY if there is no route. */
-static double between_all(struct utility *utility, uint32_t from, uint32_t to)
-{
-	struct network_route routes[NETWORK_ROUTES_MAXIMUM];
-	int count = network_routes(utility->decision->network, from, to, routes, NULL);
-	double least = INFINITY;
-
-	if (count < 0)
-		utility->decision->code = count;
-	for (int i = 0; i < count; i++)
-		least = fmin(least, width_of(utility, &routes[i]));
-	return least;
-}
-
 static double between(struct utility *utility, uint32_t from, uint32_t to)
 {
 	struct network_pair *pair;
 
 	if (from == to)
 		return INFINITY;
-	if (decision_keeps(utility->decision, ENGINE_LITERAL_PATHS))
-		return between_all(utility, from, to);
 	pair = decision_pair(utility->decision, from, to);
 	return pair ? width_of(utility, &pair->route) : 0;
 }
@@ -192,7 +176,7 @@ static double between(struct utility *utility, uint32_t from, uint32_t to)
  */
 static bool is_direct(const struct utility *utility)
 {
-	return utility->decision->options->direct || decision_keeps(utility->decision, ENGINE_LITERAL_PATHS);
+	return utility->decision->options->direct;
 }
 
 static bool is_sink(const struct dataflow_graph *graph, uint32_t task)
@@ -207,8 +191,7 @@ static bool is_sink(const struct dataflow_graph *graph, uint32_t task)
 static double job_utility(struct utility *utility, const uint32_t *hosts, const struct dataflow_graph *graph)
 {
 	const struct engine_options *options = utility->decision->options;
-	double sum = 0, *least = utility->least,
-	       most = decision_keeps(utility->decision, ENGINE_LITERAL_LOCAL) ? INFINITY : options->local_MBps;
+	double sum = 0, *least = utility->least;
 	bool direct = is_direct(utility);
 
 	for (uint32_t t = 0; t < graph->task_count; t++)
@@ -227,7 +210,7 @@ static double job_utility(struct utility *utility, const uint32_t *hosts, const 
 	}
 	for (uint32_t t = 0; t < graph->task_count; t++)
 		if (is_sink(graph, t))
-			sum += least[t] < most ? least[t] : most;
+			sum += fmin(least[t], options->local_MBps);
 	return sum;
 }
 
@@ -300,7 +283,7 @@ double utility_evaluate(struct utility *utility)
 		utility->stale[j] = false;
 		sum += utility->of_job[j];
 	}
-	return decision_keeps(decision, ENGINE_LITERAL_SUM) ? 0 : sum;
+	return sum;
 }
 
 static void list_routes(struct utility *utility)

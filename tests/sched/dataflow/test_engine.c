@@ -291,3 +291,50 @@ Test(engine, too_few_slots_are_an_error_with_nothing_changed)
 	network_destroy(network);
 	topology_destroy(topology);
 }
+
+/*
+ * Eight pairs of hosts on two switches with two paths between them. With the job's own flows, the route with the most
+ * bandwidth is that of the fewer pairs; without them, both routes are equal and one is drawn. sum: pairs on the fuller
+ * path, over 20 seeds.
+ */
+Test(engine, the_available_bandwidth_may_count_the_jobs_own_flows)
+{
+	const char *text =
+		"{\"schema\": \"nomora.dataflow/1\", \"slots\": 1, \"topology\": \"leafspine:2,2,16\", \"MBps\": 100,"
+		"\"jobs\": [{\"name\": \"j\", \"components\": [{\"name\": \"s\", \"tasks\": 8}, {\"name\": \"k\", "
+		"\"tasks\": 8}], \"edges\": [{\"from\": \"s\", \"to\": \"k\", \"grouping\": \"forward\"}], "
+		"\"placement\": {"
+		"\"s.0\": \"h0\", \"s.1\": \"h1\", \"s.2\": \"h2\", \"s.3\": \"h3\", \"s.4\": \"h4\", \"s.5\": \"h5\", "
+		"\"s.6\": \"h6\", \"s.7\": \"h7\", \"k.0\": \"h8\", \"k.1\": \"h9\", \"k.2\": \"h10\", \"k.3\": "
+		"\"h11\", "
+		"\"k.4\": \"h12\", \"k.5\": \"h13\", \"k.6\": \"h14\", \"k.7\": \"h15\"}}]}";
+	struct topology_paths_options paths = {.k = 2, .detour = 0, .seed = 1};
+	struct dataflow *dataflow = dataflow_parse("d.json", text, strlen(text), NULL);
+	struct dataflow_graph *graph = dataflow_graph_create(dataflow->jobs, NULL);
+	struct network *network = network_create(dataflow->topology, dataflow->slots, dataflow->cpu, &paths, NULL);
+	struct engine_options options = engine_defaults();
+	uint32_t sum[2] = {0};
+
+	cr_assert(graph && network);
+	options.route_steps = 4;
+	options.repeats = 1;
+	for (int available = 0; available < 2; available++)
+		for (options.seed = 1; options.seed <= 20; options.seed++) {
+			struct engine_answer answer;
+			uint32_t on[2] = {0};
+
+			options.available = (enum engine_available)available;
+			cr_assert_eq(engine_place(engine_find("routing"), network, dataflow->jobs, graph, &options,
+						  &answer, NULL),
+				     0);
+			for (uint32_t r = 0; r < answer.route_count; r++)
+				on[answer.routes[r].number]++;
+			cr_assert_eq(on[0] + on[1], 8);
+			sum[available] += on[0] > on[1] ? on[0] : on[1];
+			engine_answer_clear(&answer);
+		}
+	cr_expect_lt(sum[ENGINE_AVAILABLE_ALL], sum[ENGINE_AVAILABLE_RUNNING], "%u, %u", sum[0], sum[1]);
+	network_destroy(network);
+	dataflow_graph_destroy(graph);
+	dataflow_destroy(dataflow);
+}

@@ -272,7 +272,6 @@ Test(simulate, everything_is_sent_whatever_fails)
 		options.fault_count = 4;
 		options.engine_options.steps = 10;
 		options.engine_options.starts = 2;
-		options.buffer_MB = e % 2 ? 20 : 0;
 		result = run(dataflow, &options);
 		again = run(dataflow, &options);
 		for (uint32_t j = 0; j < 8; j++) {

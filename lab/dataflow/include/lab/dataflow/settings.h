@@ -18,8 +18,8 @@ enum dataflow_routes { DATAFLOW_NETLINK, DATAFLOW_PORTS };
 enum dataflow_from { DATAFLOW_SCENARIO, DATAFLOW_FLINK, DATAFLOW_SWIM, DATAFLOW_COFLOWS };
 
 struct dataflow_settings {
-	int engine, literal; /* indices in engine_names[], engine_literal_names[]; literal < 0: ENGINE_CORRECTED */
-	int available;       /* index in engine_available_names[] */
+	int engine;    /* index in engine_names[] */
+	int available; /* index in engine_available_names[] */
 	int64_t seed, k, detour, evaluations, starts, random_runs, steps, route_steps, repeats;
 	const char *map; /* file of the candidate routes (topology_paths_options.file); NULL: none */
 	double deadline_ms, local_MBps, temperature;
@@ -38,7 +38,7 @@ struct dataflow_settings {
 	bool pin;
 	struct ns start; /* when deadline_ms begins: dataflow_settings_default() sets it to the present */
 	/* Simulation. */
-	double until_s, buffer_MB;
+	double until_s;
 	struct option_list faults; /* also of run */
 	/* On a lab. */
 	const char *lab; /* NULL: the network is that of `file` or `topology` */

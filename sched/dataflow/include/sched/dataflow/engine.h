@@ -26,24 +26,6 @@
 
 struct dataflow_latency;
 
-/*
- * Errors of the paper's printed pseudo-code. The paper's engines (both, application, routing) reproduce one or all of
- * them on request; engine_anneal.c lists them. With ENGINE_LITERAL_SUM or ENGINE_LITERAL_ALL, the utility is always 0.
- */
-enum engine_literal {
-	ENGINE_CORRECTED,
-	ENGINE_LITERAL_ALL,
-	ENGINE_LITERAL_SUM,    /* computeUtil never adds sinkUtil to util */
-	ENGINE_LITERAL_TRUTH,  /* transition() returns a probability where a truth value is needed */
-	ENGINE_LITERAL_ALIAS,  /* states are changed in place: rejected steps are not undone, and the state in which a
-				  run ends counts as its best state */
-	ENGINE_LITERAL_PATHS,  /* the bandwidth from a source to a sink is the least of all k paths between their
-				  hosts */
-	ENGINE_LITERAL_ROUTES, /* the routes chosen by the routing level are dropped when genState returns */
-	ENGINE_LITERAL_LOCAL,  /* a sink on the host of its sources is infinitely fast */
-};
-extern const char *const engine_literal_names[]; /* names of the values from ENGINE_LITERAL_ALL on; ends with NULL */
-
 /* Flows that share the bandwidth of a link when the paper's engines choose a route (the paper's path). */
 enum engine_available {
 	ENGINE_AVAILABLE_RUNNING, /* those of running jobs */
@@ -76,7 +58,6 @@ struct engine_options {
 	uint32_t steps;       /* steps of the placement: the paper's maxStep; not published */
 	uint32_t route_steps; /* steps of the routes: the paper's maxStep; not published */
 	uint32_t repeats;     /* runs of the annealing: 5 in the paper's algorithm 1 */
-	enum engine_literal literal;
 	enum engine_available available;
 	bool direct; /* how to measure the bandwidth from a root (source) to a sink. true: on the route between their
 			hosts, as printed in the paper; false: the least bandwidth on the flows between them */
@@ -84,7 +65,7 @@ struct engine_options {
 
 /*
  * Returns the defaults: seed 1, 8 starts, local_MBps 10,000, temperature 100, 100 steps, 10 route steps, 5 repeats,
- * ENGINE_CORRECTED, ENGINE_AVAILABLE_RUNNING, not direct.
+ * ENGINE_AVAILABLE_RUNNING, not direct.
  */
 struct engine_options engine_defaults(void);
 

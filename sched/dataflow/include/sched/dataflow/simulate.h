@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A flow-level simulation of dataflow jobs in virtual time. When a job arrives, an engine places it. Its sources send
- * at the max-min fair rates that all sources sustain together under back-pressure (network_rates()). It ends when each
- * source has sent its volume. A job without enough free slots waits; waiting jobs start in the order of their arrival.
- *
- * Without buffers, all rates follow a change at once. With buffer_MB, each flow has a queue of that size (buffers.h). A
- * source may then send faster than the bottleneck of its data until the queues before the bottleneck are full, and a
- * job ends when its queues, too, are empty. When a host fails, the data in the queues of its tasks is not lost.
+ * at the max-min fair rates that all sources sustain together under back-pressure (network_rates()); there are no
+ * queues, so all rates follow a change at once. A job ends when each source has sent its volume. A job without enough
+ * free slots waits; waiting jobs start in the order of their arrival.
  *
  * Links and hosts fail and return. When a link fails, the routes over it are replaced. When it returns, these routes
  * are restored. Other routes do not change. When a host fails, only its tasks are placed again; a source among them
@@ -47,8 +44,7 @@ struct dataflow_simulate_options {
 	struct topology_paths_options paths;
 	const struct simulate_fault *faults;
 	uint32_t fault_count;
-	double until_s;   /* INFINITY: until all jobs have ended */
-	double buffer_MB; /* size of each flow's queue, MB; 0: no queues */
+	double until_s; /* INFINITY: until all jobs have ended */
 };
 
 struct simulate_job {
@@ -80,7 +76,7 @@ struct dataflow_simulate_result {
  *
  * Returns 0; or, with err set:
  * - -EINVAL: a job never ends and until_s is INFINITY; or a cycle of edges passes on at least as much data as it
- *   receives; or, with buffers, a job has a cycle
+ *   receives
  * - -ENOSPC: a job can never start, because it needs more free slots
  * - -EHOSTUNREACH: a job can never start, because hosts are not connected; or no running job can send and no event is
  *   left
