@@ -4,7 +4,7 @@
 
 #include <base/quantile.h>
 
-#include "dataflow.h"
+#include "reproduction.h"
 
 enum { SMALL_HOSTS = 54, SMALL_PORTS = 5, LARGE_PORTS = 15, LARGE_HOSTS_A_SWITCH = 4 };
 

@@ -9,7 +9,7 @@
 #include <base/quantile.h>
 #include <sched/dataflow/simulate.h>
 
-#include "dataflow.h"
+#include "reproduction.h"
 
 enum { HOSTS = 30, JOBS = 5, PER_CENT = 10, MEASURES = 3, ENGINES = 2 };
 static const double end_s = 1200;

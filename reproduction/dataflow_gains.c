@@ -8,7 +8,7 @@
 #include <base/progress.h>
 #include <sched/dataflow/plan.h>
 
-#include "dataflow.h"
+#include "reproduction.h"
 
 enum { SIZES = 3, ENGINES = 6, RANDOM = 0, APPLICATION = 1, BOTH = 3 };
 

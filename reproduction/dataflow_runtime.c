@@ -10,7 +10,7 @@
 #include <base/quantile.h>
 #include <sched/dataflow/plan.h>
 
-#include "dataflow.h"
+#include "reproduction.h"
 
 enum { SIZES = 5, RUNNING = 16, ENGINES = 2 };
 static const uint32_t sizes[SIZES] = {200, 400, 600, 800, 1000};

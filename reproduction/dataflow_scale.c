@@ -9,7 +9,7 @@
 #include <base/quantile.h>
 #include <sched/dataflow/simulate.h>
 
-#include "dataflow.h"
+#include "reproduction.h"
 
 enum { HOSTS = 1000, ENGINES = 3 };
 static const char *const engines[ENGINES] = {"random", "both", "rate"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "page.h"
+#include "reproduction.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
 
-#include "recovery.h"
+#include "reproduction.h"
 
 double experiment_solve_p(const struct recovery_scenario *s, const struct recovery_options *options, uint32_t **server)
 {

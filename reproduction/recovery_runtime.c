@@ -10,7 +10,7 @@
 #include <base/quantile.h>
 #include <sched/recovery/generate.h>
 
-#include "recovery.h"
+#include "reproduction.h"
 
 /* Solves `runs` instances, each with another seed. Writes the solving times to ms[], in ms and sorted. */
 static bool time_runs(struct experiment_page *page, const struct recovery_options *options, uint32_t runs, double *ms,

@@ -11,7 +11,7 @@
 #include <sched/recovery/generate.h>
 #include <sched/recovery/sharing.h>
 
-#include "recovery.h"
+#include "reproduction.h"
 
 enum { SCALE_RUNS = 10, STRATEGIES = 4, DRAWS = 50, SHOWN_TASKS = 5 };
 

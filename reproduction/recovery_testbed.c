@@ -11,7 +11,7 @@
 #include <sched/recovery/generate.h>
 #include <sched/recovery/sharing.h>
 
-#include "recovery.h"
+#include "reproduction.h"
 
 enum { RANDOM_RUNS = 2 };
 

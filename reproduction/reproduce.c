@@ -10,8 +10,7 @@
 #include <base/ns.h>
 #include <base/options.h>
 
-#include "dataflow.h"
-#include "recovery.h"
+#include "reproduction.h"
 
 struct settings {
 	const char *output;

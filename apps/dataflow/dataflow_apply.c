@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include <base/json.h>
-#include <lab/dataflow/apply.h>
+#include <lab/dataflow/run.h>
 
 #include "dataflow.h"
 

@@ -7,7 +7,6 @@
 
 #include <base/program.h>
 #include <base/stop.h>
-#include <lab/dataflow/apply.h>
 #include <lab/dataflow/run.h>
 
 #include "dataflow.h"

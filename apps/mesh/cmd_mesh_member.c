@@ -9,7 +9,7 @@
 
 #include <base/name.h>
 #include <base/stop.h>
-#include <probe/nats/membership.h>
+#include <probe/nats/bus.h>
 
 struct member_settings {
 	struct mesh_member_options member;

@@ -7,7 +7,7 @@
 
 #include <base/json.h>
 #include <base/stop.h>
-#include <model/latency_census.h>
+#include <model/latency_table.h>
 #include <model/latency_live.h>
 #include <probe/verdict/patterns.h>
 

@@ -13,7 +13,7 @@
 #include <base/ns.h>
 #include <base/rng.h>
 #include <predict/goal/goal.h>
-#include <predict/graph/runtime.h>
+#include <predict/graph/graph.h>
 
 static const struct loggps model = {.latency_ns = 3000, .overhead_ns = 1000, .gap_ns = 0.1, .eager_bytes = 65536};
 static const double high_ns = 1003000;

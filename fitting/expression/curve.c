@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include <base/quantile.h>
-#include <fitting/expression/expression_curve.h>
+#include <fitting/expression/expression.h>
 
 /*
  * The performance at the smallest x must be within these limits. It is 1 apart from noise, unless the data are in

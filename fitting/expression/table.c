@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <fitting/expression/table.h>
+#include <fitting/expression/expression.h>
 
 #include <ctype.h>
 #include <errno.h>

@@ -7,7 +7,6 @@
 
 #include <fitting/curve/fit.h>
 #include <fitting/expression/expression.h>
-#include <fitting/expression/table.h>
 #include <fitting/files/fit_files.h>
 #include <fitting/nonlinear/nonlinear.h>
 #include <model/sweep.h>

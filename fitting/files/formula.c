@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include <figures/figures.h>
-#include <fitting/expression/expression_curve.h>
 #include <fitting/expression/expression.h>
 #include <model/curve.h>
 

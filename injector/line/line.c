@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include <dp/eal.h>
-#include <injector/line/sizing.h>
 
 #include "line_priv.h"
 #include "rule_priv.h"

@@ -10,7 +10,7 @@
 #include <base/json.h>
 #include <base/log.h>
 #include <injector/line/capture.h>
-#include <injector/line/sizing.h>
+#include <injector/line/line.h>
 
 enum { LATENESS_MAXIMUM_NS = 2000000000 };
 

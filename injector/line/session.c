@@ -15,7 +15,6 @@
 #include <injector/line/capture.h>
 #include <injector/line/line.h>
 #include <injector/line/monitor.h>
-#include <injector/line/sizing.h>
 #include <serve/serve.h>
 
 #include "line_priv.h"

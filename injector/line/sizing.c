@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <injector/line/sizing.h>
 
 #include <injector/line/line.h>
 

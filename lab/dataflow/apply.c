@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <lab/dataflow/apply.h>
+#include <lab/dataflow/run.h>
 
 #include <errno.h>
 #include <math.h>

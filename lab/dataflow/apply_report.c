@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Predicted and measured rates of an applied plan, as text and as JSON. */
-#include <lab/dataflow/apply.h>
+#include <lab/dataflow/run.h>
 
 void apply_result_print(const struct lab *lab, const struct apply_result *result, FILE *out)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <lab/dataflow/apply.h>
+#include <lab/dataflow/run.h>
 #include <sched/dataflow/generate.h>
 
 struct dataflow_latency *dataflow_open_latency(const struct dataflow_settings *settings,

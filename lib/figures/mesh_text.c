@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <model/latency_census.h>
 #include <model/latency_table.h>
 
 #include <base/number.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <model/latency_census.h>
+#include <model/latency_table.h>
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <model/latency_series.h>
+#include <model/latency_table.h>
 
 #include <inttypes.h>
 #include <math.h>

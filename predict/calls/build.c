@@ -9,7 +9,7 @@
 
 #include <base/array.h>
 #include <base/hash_table.h>
-#include <predict/graph/match.h>
+#include <predict/graph/graph.h>
 
 /* What a rank waits for, or has a request for: a message, or a collective. It is used again after both ends took it. */
 struct pending {

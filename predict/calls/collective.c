@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include <base/array.h>
-#include <predict/graph/match.h>
+#include <predict/graph/graph.h>
 
 enum { RING_BYTES = 10000 };
 

@@ -10,7 +10,7 @@
 
 #include <base/array.h>
 #include <base/event_queue.h>
-#include <predict/graph/match.h>
+#include <predict/graph/graph.h>
 
 enum { EVENT_READY, EVENT_ARRIVED };
 

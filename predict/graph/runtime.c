@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <predict/graph/runtime.h>
+#include <predict/graph/graph.h>
 
 #include <errno.h>
 #include <stdlib.h>

@@ -18,7 +18,7 @@
 #include <base/stamp.h>
 #include <probe/agent/agent.h>
 #include <probe/paths/paths.h>
-#include <probe/rtt/exchange.h>
+#include <probe/rtt/session.h>
 #include <probe/rtt/frame.h>
 
 /*
@@ -248,7 +248,7 @@ struct prober {
 	uint16_t *ports;                   /* [prober_candidates() + 1] source ports; the last one is for greetings */
 	int16_t *path_of_port;             /* [65536] for each UDP port, its index in ports[]; -1 = not in ports[] */
 	uint16_t session;                  /* SSID */
-	const struct stamp_key *trace_key; /* key of the companion session (keys.h), to which the trace probes belong */
+	const struct stamp_key *trace_key; /* key of the companion session (stamp.h), to which the trace probes belong */
 	enum agent_mode mode;
 	struct stamp schedule_start, next_due; /* probe number `turn` is due at schedule_start + turn * gap_ns */
 	uint64_t turn;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <probe/agent/files.h>
+#include <probe/agent/agent.h>
 
 #include <errno.h>
 #include <pthread.h>

@@ -6,7 +6,7 @@
 
 #include <base/log.h>
 #include <model/peers.h>
-#include <probe/nats/membership.h>
+#include <probe/nats/bus.h>
 
 enum {
 	LOOK_MS = 100, /* interval of checks of the stop flag */

@@ -12,7 +12,7 @@
 #include <base/hash.h>
 #include <base/log.h>
 #include <base/number.h>
-#include <probe/nats/membership.h>
+#include <probe/nats/bus.h>
 
 enum {
 	LOOK_MS = 100, /* interval of checks of the stop flag */

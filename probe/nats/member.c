@@ -11,7 +11,7 @@
 #include <base/file.h>
 #include <base/hash.h>
 #include <base/log.h>
-#include <probe/nats/membership.h>
+#include <probe/nats/bus.h>
 
 enum {
 	LOOK_MS = 100, /* interval of checks of the stop flag */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <probe/nats/membership.h>
+#include <probe/nats/bus.h>
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <probe/ptp/exchange.h>
+#include <probe/ptp/message.h>
 
 static void finish(struct ptp_exchange *exchange, struct stamp left, struct ns correction)
 {

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include <base/file.h>
-#include <probe/rtt/exchange.h>
+#include <probe/rtt/session.h>
 #include <probe/rtt/frame.h>
-#include <probe/rtt/packets.h>
 #include <probe/rtt/stamp.h>
 
 #include "rtt_priv.h"

@@ -7,7 +7,7 @@
 
 #include <base/array.h>
 #include <base/hash_table.h>
-#include <probe/ptp/exchange.h>
+#include <probe/ptp/message.h>
 
 enum { PORTS_MAXIMUM = 1 << 16 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <probe/rtt/keys.h>
+#include <probe/rtt/stamp.h>
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <probe/rtt/packets.h>
+#include <probe/rtt/frame.h>
 
 #include <errno.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include <base/metrics.h>
-#include <model/latency_census.h>
+#include <model/latency_table.h>
 
 /*
  * Limits of the output, so that a scrape has at most 10,000 series. With more than PAIRS_ALL pairs, only the worst ones

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include <figures/figures.h>
-#include <model/latency_census.h>
+#include <model/latency_table.h>
 #include <probe/store/store.h>
 
 #include "pages_priv.h"

@@ -4,7 +4,7 @@
 #define PROBE_STATION_STATION_PRIV_H
 
 #include <base/progress.h>
-#include <probe/agent/files.h>
+#include <probe/agent/agent.h>
 #include <probe/mesh/row.h>
 #include <probe/station/station.h>
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include <predict/calls/calls.h>
-#include <predict/graph/runtime.h>
+#include <predict/graph/graph.h>
 
 static void check(struct mpi_run *run)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include <predict/goal/goal.h>
-#include <predict/graph/runtime.h>
+#include <predict/graph/graph.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -11,7 +11,7 @@
 #include <base/log.h>
 #include <injector/line/capture.h>
 #include <injector/line/monitor.h>
-#include <injector/line/sizing.h>
+#include <injector/line/line.h>
 
 #include "fuzz_events.h"
 

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <probe/rtt/keys.h>
+#include <probe/rtt/stamp.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

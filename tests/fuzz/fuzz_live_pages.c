@@ -3,7 +3,7 @@
  * All readers of a live matrix that is damaged before or while they read: entries, census, patterns, snapshot, pages
  * and metrics. What leaves the mapping is valid, and pages show no bytes that are no text.
  */
-#include <model/latency_census.h>
+#include <model/latency_table.h>
 #include <probe/serve/pages.h>
 #include <probe/verdict/patterns.h>
 

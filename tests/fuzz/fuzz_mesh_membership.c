@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <probe/nats/membership.h>
+#include <probe/nats/bus.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdint.h>
 
-#include <fitting/expression/table.h>
+#include <fitting/expression/expression.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include <predict/calls/calls.h>
-#include <predict/graph/runtime.h>
+#include <predict/graph/graph.h>
 
 enum { RECORDS = 40 };
 

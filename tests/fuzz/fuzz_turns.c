@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <predict/graph/runtime.h>
+#include <predict/graph/graph.h>
 #include <predict/turns/turns.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

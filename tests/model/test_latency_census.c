@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include <model/latency_census.h>
+#include <model/latency_table.h>
 
 static struct latency_matrix *matrix;
 

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <model/latency_census.h>
+#include <model/latency_table.h>
 #include <model/latency_live.h>
 
 #include "latency_store_priv.h"

@@ -10,7 +10,6 @@
 
 #include <base/file.h>
 #include <model/latency_table.h>
-#include <model/latency_series.h>
 
 static char matrix_path[] = "/tmp/nomora-order-XXXXXX", cluster_path[] = "/tmp/nomora-racks-XXXXXX",
 	    out_path[] = "/tmp/nomora-export-XXXXXX";

@@ -10,7 +10,7 @@
 
 #include <base/rng.h>
 #include <predict/calls/calls.h>
-#include <predict/graph/runtime.h>
+#include <predict/graph/graph.h>
 
 enum { RANKS = 4, TEXT_BYTES = 1 << 20 };
 

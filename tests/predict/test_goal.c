@@ -9,7 +9,7 @@
 
 #include <base/rng.h>
 #include <predict/goal/goal.h>
-#include <predict/graph/runtime.h>
+#include <predict/graph/graph.h>
 
 static const struct loggps model = {.latency_ns = 1000, .overhead_ns = 10, .gap_ns = 2, .eager_bytes = 100};
 

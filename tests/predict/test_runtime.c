@@ -8,8 +8,7 @@
 #include <glpk.h>
 
 #include <base/rng.h>
-#include <predict/graph/match.h>
-#include <predict/graph/runtime.h>
+#include <predict/graph/graph.h>
 
 enum { GRAPHS = 1000, NODES_MOST = 40, SMALL = 12, LATENCIES = 20, RANKS = 5 };
 

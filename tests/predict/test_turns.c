@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <predict/graph/runtime.h>
+#include <predict/graph/graph.h>
 #include <predict/turns/turns.h>
 
 enum { CAPACITY = 1 << 20, EVENTS = 4096, CONNECTIONS = 8, SYN = 2, PSH = 8, ACK = 16, PORT = 6379 };

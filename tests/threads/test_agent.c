@@ -13,7 +13,6 @@
 #include <base/address.h>
 #include <dp/eal.h>
 #include <probe/agent/agent.h>
-#include <probe/agent/files.h>
 
 enum { PROBES = 3000, RING_SIZE = 1024, TURNS_MAXIMUM = 100000000 };
 

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 
 #include <base/quantile.h>
-#include <fitting/expression/expression_curve.h>
+#include <fitting/expression/expression.h>
 
 enum { LEVELS = 5 };
 

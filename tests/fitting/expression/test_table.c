@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <fitting/expression/table.h>
+#include <fitting/expression/expression.h>
 
 static int read_text(const char *text, struct expression_table *table, struct error *err)
 {

@@ -3,7 +3,6 @@
 #include <criterion/criterion.h>
 
 #include <injector/line/line.h>
-#include <injector/line/sizing.h>
 
 Test(sizing, slots_hold_the_delay_at_the_rate_with_a_tenth_to_spare)
 {

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <lab/dataflow/apply.h>
+#include <lab/dataflow/run.h>
 #include <lab/lab.h>
 #include <lab/transfer.h>
 

@@ -11,7 +11,7 @@
 #include <rte_ring.h>
 
 #include <dp/eal.h>
-#include <probe/agent/group.h>
+#include <probe/agent/agent.h>
 
 struct side {
 	struct agent *agent;

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include <probe/rtt/exchange.h>
+#include <probe/rtt/session.h>
 
 #include "prober_world.h"
 

@@ -2,7 +2,7 @@
 /* Answers that the prober receives, and the figures that it computes from them. */
 #include <criterion/criterion.h>
 
-#include <probe/rtt/exchange.h>
+#include <probe/rtt/session.h>
 #include <probe/rtt/tlv.h>
 
 #include "prober_world.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include <base/rng.h>
-#include <probe/nats/membership.h>
+#include <probe/nats/bus.h>
 
 static struct mesh_join announcement(const char *name, const char *address, const char *rack)
 {

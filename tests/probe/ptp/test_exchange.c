@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
-#include <probe/ptp/exchange.h>
+#include <probe/ptp/message.h>
 
 /* Our clock is 1,000 ns behind; 30 ns there, 10 ns back, 7 ns of residence; the NIC stamps 2 ns nearer to the wire. */
 enum { LEFT = 100, THERE = 1130, AGAIN = 1137, BACK = 147 };

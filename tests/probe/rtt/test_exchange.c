@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include <base/rng.h>
-#include <probe/rtt/exchange.h>
+#include <probe/rtt/session.h>
 
 static struct exchange exchange_of(int64_t t1, int64_t t2, int64_t t3, int64_t t4)
 {

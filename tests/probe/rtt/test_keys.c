@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <probe/rtt/keys.h>
+#include <probe/rtt/stamp.h>
 
 static int parse(const char *text, struct stamp_keys *keys, struct error *err)
 {

@@ -9,7 +9,6 @@
 
 #include <base/error.h>
 #include <model/curve.h>
-#include <model/latency_series.h>
 #include <model/latency_table.h>
 #include <model/topology.h>
 #include <plot/chart.h>

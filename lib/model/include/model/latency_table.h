@@ -6,9 +6,14 @@
 #ifndef MODEL_LATENCY_TABLE_H
 #define MODEL_LATENCY_TABLE_H
 
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <base/error.h>
+#include <base/ns.h>
 #include <base/progress.h>
 #include <model/cluster.h>
 #include <model/latency_matrix.h>
@@ -59,5 +64,63 @@ struct latency_group {
 /* cluster may be NULL. 0 or -ENOMEM. */
 int latency_summarise(const struct latency_matrix *matrix, const struct cluster *cluster,
 		      struct latency_group groups[LATENCY_RELATIONS]);
+
+/* The figures of a pair of hosts, or of two racks, over time. Plain data; free items with free(). */
+
+struct latency_point {
+	struct ns at;                              /* wall clock */
+	double rtt_p50_us, rtt_p99_us, rtt_max_us; /* NAN without samples; for racks: the maximum over their pairs */
+	double loss;                               /* share 0..1 of the probes sent; only for a pair of hosts */
+	uint64_t count;                            /* for hosts: samples; for racks: measured pairs */
+	uint8_t state;                             /* enum latency_state */
+};
+
+struct latency_series {
+	struct latency_point *items; /* by time */
+	size_t count, capacity;
+};
+
+/* Prints a line for each point. `racks`: the points are of two racks, else of a pair of hosts. */
+void latency_series_print(const struct latency_series *series, bool racks, FILE *out);
+/* Returns nomora.mesh_history/1, or NULL if out of memory. */
+json_t *latency_series_to_json(const struct latency_series *series, bool racks, const char *from, const char *to);
+
+/*
+ * A summary of a latency matrix: the number of pairs in each state, the worst pairs, and the hosts that no other host
+ * reaches. The matrix may be private or live.
+ */
+
+enum { LATENCY_STATES = LATENCY_STATE_STALE + 1, LATENCY_WORST = 10 };
+
+struct latency_census {
+	uint64_t pairs, by_state[LATENCY_STATES];
+	uint64_t disturbed;                        /* measured pairs with more than 1 % disturbed samples */
+	struct ns oldest, newest;                  /* ages of the pairs that were seen first and last */
+	bool blind;                                /* pairs were seen, but all of them are stale now */
+	struct latency_entry worst[LATENCY_WORST]; /* measured pairs, the largest value of the statistic first */
+	size_t worst_count;
+	/*
+	 * Indices of active hosts that are the destination of at least two unreachable pairs and of no measured pair;
+	 * free with latency_census_free().
+	 */
+	uint32_t *lost_hosts;
+	size_t lost_count;
+};
+
+/*
+ * Takes a census at `now`. `statistic` orders the worst pairs; pairs older than max_age (0 = any age) are stale.
+ * Returns 0 or -ENOMEM.
+ */
+int latency_census_take(const struct latency_matrix *matrix, enum latency_statistic statistic, struct ns now,
+			struct ns max_age, struct latency_census *census);
+void latency_census_free(struct latency_census *census);
+
+/*
+ * Output for a live matrix: the first function prints a table, with ages at `now`; the second one returns
+ * nomora.mesh_top/1, or NULL if out of memory.
+ */
+void latency_census_print(const struct latency_census *census, const struct latency_matrix *live, struct ns now,
+			  FILE *out);
+json_t *latency_census_to_json(const struct latency_census *census, const struct latency_matrix *live);
 
 #endif

@@ -17,6 +17,7 @@
 
 #include <base/error.h>
 #include <fitting/nonlinear/nonlinear.h>
+#include <model/curve.h>
 
 struct expression;
 
@@ -104,5 +105,71 @@ int expression_parameters_start(const char *text, struct expression_parameters *
 int expression_parameters_bounds(const char *text, struct expression_parameters *parameters, struct error *err);
 /* Marks parameters that have a start as fixed. */
 int expression_parameters_fixed(const char *text, struct expression_parameters *parameters, struct error *err);
+
+/*
+ * Makes a curve (model/curve.h) from a fitted formula of one predictor, the added round trip in µs. No state between
+ * calls.
+ */
+
+struct expression_curve_source {
+	const struct expression *model;        /* a formula; every predictor that it uses is set to x */
+	const char *formula;                   /* text of the model */
+	size_t predictors;                     /* number of the model's predictors */
+	const char *const *parameter_names;    /* an array of result->parameters names */
+	const struct nonlinear_result *result; /* a fit of performance relative to the baseline */
+	double r_squared;
+	/* arrays of result->observations elements, one per level, by ascending x; deviation NULL = not known */
+	const double *x_us, *y, *deviation;
+	const char *application;
+	struct sweep_metric metric;
+	double baseline_value, baseline_deviation, baseline_rtt_us; /* NAN = not known */
+	long disturbed_runs;
+};
+
+/*
+ * Makes a curve from the formula f: a table of f(x) / f(0) from 0 to the last x, the levels, the coefficients, and a
+ * 95 % band from the covariance of the coefficients (delta method; no band if the covariance is not finite). Returns
+ * NULL with err set if the first y is not about 1, if an x is negative, if f(0) is not above 0, if f(x) / f(0) is not
+ * finite or exceeds 1.1 in the table, or if out of memory.
+ */
+struct curve *expression_curve_create(const struct expression_curve_source *source, struct error *err);
+
+/*
+ * A table of numbers with named columns. Fields are separated by commas, semicolons, tabs or blanks: the first of these
+ * four that the first line contains separates the fields of all lines. '#' begins a comment line; a header is optional.
+ * Without a header the columns are y, then x (or x1, x2, ... if there are several). Values are long double, to keep the
+ * decimals. A column that is not used may contain text.
+ */
+
+enum { TABLE_COLUMNS_MAXIMUM = 64, TABLE_NAME_BYTES = 32, TABLE_ROWS_MAXIMUM = 10000000 };
+
+struct table_column {
+	char name[TABLE_NAME_BYTES];
+	long bad_line;                   /* first line whose field is not a finite number; 0 = none */
+	char bad_text[TABLE_NAME_BYTES]; /* the text found there, truncated */
+};
+
+struct expression_table {
+	char *file; /* for messages */
+	size_t columns, rows;
+	struct table_column column[TABLE_COLUMNS_MAXIMUM];
+	long double *values; /* rows x columns, row-major; NaN for text */
+	long *lines;         /* rows: each row's line in the file */
+};
+
+/*
+ * Reads plain text or gzip; "-" = stdin. Returns 0 or -errno with err set (file, line). Free with
+ * expression_table_free().
+ */
+int expression_table_read(const char *path, struct expression_table *table, struct error *err);
+int expression_table_read_memory(const char *name, const char *text, size_t bytes, struct expression_table *table,
+				 struct error *err);
+void expression_table_free(struct expression_table *table); /* zeroed or filled */
+
+/* Returns the index of a column, by name (exact case first, then any case) or by number from 1, or -ENOENT. */
+int expression_table_find_column(const struct expression_table *table, const char *name);
+
+/* Returns 0, or -EINVAL if the column contains something other than a number; err then names file, line and field. */
+int expression_table_check_column(const struct expression_table *table, size_t column, struct error *err);
 
 #endif

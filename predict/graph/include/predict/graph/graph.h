@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include <base/error.h>
+#include <base/hash_table.h>
 
 /* Node 0 exists from the start, at time 0. It is also what a function that adds nodes returns when out of memory. */
 enum { EXECUTION_START = 0 };
@@ -78,5 +79,93 @@ static inline double loggps_bytes_ns(const struct loggps *model, uint64_t bytes)
 {
 	return bytes > 1 ? model->gap_ns * (double)(bytes - 1) : 0;
 }
+
+/*
+ * Matching of sends and receives as MPI does it: of one sender, receiver, tag and communicator, the first send belongs
+ * to the first receive, and so on (MPI 4.0, section 3.5: non-overtaking). Also the nodes that a matched message adds to
+ * an execution graph. One thread. A zeroed matcher is empty.
+ */
+
+struct envelope {
+	uint32_t from, to; /* ranks */
+	int64_t tag;
+	uint32_t communicator;
+};
+
+struct matcher {
+	struct hash_table table; /* hash of an envelope to its channel */
+	struct match_channel *channels;
+	size_t channel_count, channel_capacity;
+	struct match_entry *entries; /* waiting sends or receives; unused ones are in a list */
+	size_t entry_count, entry_capacity;
+	uint32_t unused;
+};
+
+/*
+ * Brings in one end of a message, of which `item` is the caller's number (below UINT32_MAX). Returns 1 and in *other
+ * the number of the other end that waited, 0 if this end now waits, or -ENOMEM.
+ */
+int matcher_meet(struct matcher *matcher, struct envelope envelope, bool send, uint32_t item, uint32_t *other);
+void matcher_free(struct matcher *matcher);
+
+struct message_ends {
+	uint32_t sender_done; /* the sender may use its buffer again */
+	uint32_t arrived;     /* the last byte is at the receiver, which has asked for it */
+};
+
+/*
+ * Adds the nodes of a message. sent: the sender's CPU has given it to the network; posted: the receiver has asked for
+ * it. Up to model->eager_bytes, the sender is done at `sent`. A longer one is a rendezvous: a request to the receiver,
+ * its answer once the receive is posted, then the bytes; three latencies.
+ * A message within a host has none. Returns 0 or -ENOMEM.
+ */
+int message_transfer(struct execution_graph *graph, const struct loggps *model, const struct envelope *envelope,
+		     uint64_t bytes, uint32_t sent, uint32_t posted, struct message_ends *ends);
+
+/*
+ * The run time T(L) of an execution graph over an interval of latencies, exactly: its straight pieces, and the messages
+ * on the longest path by pair of ranks. Two longest paths a piece; no linear program.
+ */
+
+/* A straight piece: T(L) = constant_ns + messages * L from from_ns on, up to the next piece. */
+struct runtime_piece {
+	double from_ns;
+	double constant_ns;
+	double messages;
+};
+
+struct runtime {
+	struct runtime_piece *pieces; /* by rising from_ns; messages rises too */
+	size_t count, capacity;
+	double low_ns, high_ns; /* the interval of L */
+	uint64_t longest_paths; /* how many were computed */
+};
+
+/* Finds all pieces for L in low_ns..high_ns. Returns 0 or -errno with err set. runtime_free() is legal after both. */
+int runtime_find(const struct execution_graph *graph, double low_ns, double high_ns, struct runtime *runtime,
+		 struct error *err);
+void runtime_free(struct runtime *runtime);
+
+/* T(L), ns, for L in the interval. O(log pieces). */
+double runtime_at(const struct runtime *runtime, double latency_ns);
+
+/*
+ * The tolerance: the largest L in the interval at which T(L) is at most `times` (>= 1) the T at low_ns. *beyond (may be
+ * NULL) tells that even high_ns is tolerated.
+ */
+double runtime_tolerance(const struct runtime *runtime, double times, bool *beyond);
+
+/* Messages from one rank to another on the longest path. */
+struct runtime_pair {
+	uint32_t from, to;
+	uint64_t messages;
+};
+
+/*
+ * Lists the pairs of ranks with messages on the longest path at latency L (just above L, where two paths are equally
+ * long), by from, then to. Returns the array, which the caller frees, and *count; NULL with err set if out of memory.
+ */
+struct runtime_pair *runtime_pairs(const struct execution_graph *graph, double latency_ns, size_t *count,
+				   struct error *err);
 
 #endif

@@ -16,7 +16,7 @@
 #include <base/error.h>
 #include <model/curve.h>
 #include <predict/calls/calls.h>
-#include <predict/graph/runtime.h>
+#include <predict/graph/graph.h>
 #include <predict/turns/turns.h>
 
 enum { PREDICTION_RUNS_MAXIMUM = 1000 };

@@ -42,6 +42,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <base/error.h>
 #include <base/histogram.h>
@@ -92,7 +93,7 @@ struct agent_sample {
 
 struct agent_options {
 	uint16_t queue;     /* index of the port's queue that this agent uses */
-	uint16_t queues;    /* number of queues of the port, each with an agent (group.h); 0 = only this queue */
+	uint16_t queues;    /* number of queues of the port, each with an agent (struct agent_group); 0 = only this queue */
 	ip_address address; /* ours */
 	int prefix_bits;    /* peers outside of address/prefix go to the gateway; 0 = all are on the link */
 	ip_address gateway; /* 0 = none */
@@ -331,5 +332,69 @@ struct agent_run {
  * set if the interface was removed.
  */
 int agent_run(struct agent *agent, struct agent_run *run, const volatile sig_atomic_t *stop, struct error *err);
+
+/*
+ * A group of agents (see agent.h), one on each queue of a port and each on a core of its own: the first on the calling
+ * thread, the others on EAL's workers. Peers are assigned to the agents in turn. All requests of a flow arrive on the
+ * same queue (RSS), and the agent on this queue answers them. An answer that arrives on another agent's queue is passed
+ * to the agent that sent the probe.
+ */
+
+enum { AGENT_QUEUES_MAXIMUM = 32 };
+
+struct agent_group;
+
+/*
+ * The port must have options->queues queues, and EAL must have options->queues - 1 workers. Each agent gets an equal
+ * share of total_pps and probe_pps; source_pps applies to each queue separately. Returns NULL with err set.
+ */
+struct agent_group *agent_group_create(const struct agent_options *options, struct dp_port *port, struct dp_pool *pool,
+				       const struct dp_clock *clock, struct error *err);
+void agent_group_destroy(struct agent_group *group); /* NULL is legal */
+
+/* See agent_add_peer(). The caller ensures that all addresses are different. */
+int agent_group_add_peer(struct agent_group *group, const struct peer *peer, struct error *err);
+size_t agent_group_peer_count(const struct agent_group *group);
+/*
+ * Ends the window of a peer, see agent_window(). index: peers are numbered from 0 in the order in which they were
+ * added.
+ */
+void agent_group_window(struct agent_group *group, size_t index, struct agent_row *row);
+/* Returns the agent on the first queue, for functions that need one agent, such as agent_row_create(). */
+struct agent *agent_group_first(struct agent_group *group);
+
+/* See agent_run(). Returns when all agents have ended: 0, or -errno with err set. */
+int agent_group_run(struct agent_group *group, struct agent_run *run, const volatile sig_atomic_t *stop,
+		    struct error *err);
+
+/* Sums the counters of all agents; the other fields are those of the first agent. */
+void agent_group_summarise(struct agent_group *group, struct agent_summary *summary);
+
+/* Files that an agent's threads write while the agent runs. */
+
+/*
+ * Writes an agent's samples to a file while the agent runs, on a separate thread, so that the agent never waits for a
+ * disk. model/rtt_samples.h describes the format.
+ */
+
+struct sample_file;
+
+/* Agent, peers (for their names) and stream must outlive the file. Returns NULL with err set. */
+struct sample_file *sample_file_start(struct agent *agent, const struct peers *peers, FILE *out, struct error *err);
+/* Writes the remaining samples and frees the file. NULL is legal. */
+void sample_file_stop(struct sample_file *file);
+
+/*
+ * Writes the STAMP packets that an agent sends and receives to a pcapng file. A separate thread does this while the
+ * agent runs. The stamps in the file are those from which the samples are computed. (A capture on the interface does
+ * not contain the packets that an af_packet port sends.)
+ */
+
+struct capture_file;
+
+/* Agent and stream must outlive the file; the agent's options.frames must not be 0. Returns NULL with err set. */
+struct capture_file *capture_file_start(struct agent *agent, FILE *out, struct error *err);
+/* Writes the remaining frames and frees the file. A failed write sets the stream's error flag. NULL is legal. */
+void capture_file_stop(struct capture_file *file);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures delays to a PTP clock by the exchanges of <probe/ptp/exchange.h>; no clock is adjusted. Measures the first
+ * Measures delays to a PTP clock by the exchanges of <probe/ptp/message.h>; no clock is adjusted. Measures the first
  * clock that answers, and ignores answers and Syncs of others. One thread.
  *
  * A link carries the messages: the kernel's sockets on a Linux interface (ptp_measure_interface()), or a DPDK port
@@ -17,7 +17,6 @@
 
 #include <base/error.h>
 #include <base/ns.h>
-#include <probe/ptp/exchange.h>
 #include <probe/ptp/message.h>
 
 enum ptp_transport { PTP_L2, PTP_UDP4, PTP_UDP6 };

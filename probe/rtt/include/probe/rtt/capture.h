@@ -25,7 +25,7 @@
  * Protocols: STAMP and TWAMP; ICMP echo; TCP segments and their acknowledgements, by the timestamp option (RFC 7323);
  * PTPv2 over Ethernet and UDP. PTP's peer delay gives a round trip from the capture point to the peer, as STAMP does.
  * PTP's delay request-response gives the round trip to the master: its Sync and our Delay_Req are the event messages of
- * the two directions, see <probe/ptp/exchange.h>. The mean path delay is half of the round trip.
+ * the two directions, see <probe/ptp/message.h>. The mean path delay is half of the round trip.
  */
 enum capture_protocol { CAPTURE_STAMP, CAPTURE_ICMP, CAPTURE_TCP, CAPTURE_PTP, CAPTURE_PROTOCOLS };
 

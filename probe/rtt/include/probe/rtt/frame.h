@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include <base/address.h>
+#include <base/error.h>
+#include <base/ns.h>
 
 enum {
 	FRAME_MAC_BYTES = 6,
@@ -122,5 +124,26 @@ size_t frame_template_finish(const struct frame_template *template, const uint8_
  * Returns the length, or 0 if `capacity` is below FRAME_NEIGHBOUR_BYTES.
  */
 size_t frame_write_neighbour(const struct frame *frame, uint8_t *out, size_t capacity);
+
+/*
+ * The packets of a capture: pcap or pcapng, with microsecond or nanosecond stamps; Ethernet frames, or "cooked" ones as
+ * captured on the interface 'any'. One thread.
+ */
+
+struct packets;
+
+/*
+ * Open a capture: a file ("-" = stdin), or bytes in memory, which are borrowed; `name` (borrowed) is for messages.
+ * Return NULL with err set if there is no such file, if it is not a capture, or if it has another link type.
+ */
+struct packets *packets_open(const char *path, struct error *err);
+struct packets *packets_open_memory(const char *name, const void *bytes, size_t length, struct error *err);
+void packets_close(struct packets *packets); /* NULL is legal */
+
+/* Called for each packet in the order of the file. packets_read() stops at a result other than 0, and returns it. */
+typedef int (*packet_visit)(void *context, const struct frame *frame, struct ns at);
+
+/* Reads all packets. Returns 0, or -EBADMSG with err set if the capture ends within a packet. */
+int packets_read(struct packets *packets, packet_visit visit, void *context, struct error *err);
 
 #endif

@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include <probe/rtt/frame.h>
-#include <probe/rtt/keys.h>
 #include <probe/rtt/stamp.h>
 
 enum tlv_type {

@@ -13,7 +13,7 @@
 
 #include <base/error.h>
 #include <base/options.h>
-#include <probe/agent/group.h>
+#include <probe/agent/agent.h>
 #include <probe/store/store.h>
 
 struct station_settings {

@@ -13,7 +13,7 @@
 #include <base/ns.h>
 #include <base/options.h>
 #include <model/latency_live.h>
-#include <model/latency_series.h>
+#include <model/latency_table.h>
 
 struct mesh_store;
 
