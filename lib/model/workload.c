@@ -302,7 +302,7 @@ static uint32_t gang_of(const struct workload *workload, uint64_t job_id, size_t
 	return gang == HASH_TABLE_NONE ? 0 : gang < tasks ? gang : (uint32_t)tasks;
 }
 
-static int64_t first_submission(const struct workload *workload, const struct workload_job *job)
+int64_t workload_first_submission(const struct workload *workload, const struct workload_job *job)
 {
 	int64_t first = INT64_MAX;
 
@@ -352,7 +352,7 @@ static int group_jobs(struct workload *workload, bool keep_single)
 			.note = hash_table_find(&workload->note_index, id),
 			.gang = gang_of(workload, id, end - first),
 		};
-		order[count].submit_us = first_submission(workload, &order[count].job);
+		order[count].submit_us = workload_first_submission(workload, &order[count].job);
 		count++;
 	}
 	qsort(order, count, sizeof *order, compare_jobs);

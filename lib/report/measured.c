@@ -95,7 +95,6 @@ static int print_chart(FILE *out, const struct placement_mean *means, size_t cou
 		.height = 300, .y = {.label = "performance", .has_minimum = true, .minimum = 0}});
 	double predicted[PLACEMENTS_MOST], measured[PLACEMENTS_MOST];
 	const char *names[PLACEMENTS_MOST];
-	char *svg = NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		names[i] = means[i].name;
@@ -105,15 +104,9 @@ static int print_chart(FILE *out, const struct placement_mean *means, size_t cou
 	if (chart && chart_set_categories(chart, names, count) == 0 &&
 	    chart_add_bars(chart, "predicted", predicted, NULL, count, (struct chart_style){0}) == 0 &&
 	    chart_add_bars(chart, "measured", measured, NULL, count, (struct chart_style){0}) == 0)
-		svg = chart_to_svg(chart, "measured", err);
-	else
-		error_set(err, ENOMEM, "out of memory");
+		return report_chart(out, chart, "measured", err);
 	chart_destroy(chart);
-	if (!svg)
-		return error_code(err, ENOMEM);
-	fprintf(out, "<div class=\"plot\">%s</div>\n", svg);
-	free(svg);
-	return 0;
+	return error_set(err, ENOMEM, "out of memory");
 }
 
 static void print_table(FILE *out, const struct placement_mean *means, size_t count)

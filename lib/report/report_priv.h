@@ -61,6 +61,9 @@ void report_again_destroy(struct report_again *again); /* NULL is legal */
 int report_again_print(FILE *out, const struct report_again *again, const struct option_list *curves,
 		       struct error *err);
 
+struct chart;
+/* Puts the chart into the page, as SVG with this id, and destroys it. NULL: err is set. Returns 0 or -errno. */
+int report_chart(FILE *out, struct chart *chart, const char *id, struct error *err);
 /* Draws the curves in one chart, as SVG in the page. Returns 0 or -errno with err set. */
 int report_curves_chart(FILE *out, const struct curve *const *curves, size_t count, struct error *err);
 

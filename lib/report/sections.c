@@ -86,10 +86,9 @@ static void print_levels(FILE *out, const struct curve *curve)
 	      out);
 }
 
-int report_curves_chart(FILE *out, const struct curve *const *curves, size_t count, struct error *err)
+int report_chart(FILE *out, struct chart *chart, const char *id, struct error *err)
 {
-	struct chart *chart = figures_curves_chart(&(struct figures_curves){.curves = curves, .count = count}, err);
-	char *svg = chart ? chart_to_svg(chart, "curve", err) : NULL;
+	char *svg = chart ? chart_to_svg(chart, id, err) : NULL;
 
 	chart_destroy(chart);
 	if (!svg)
@@ -97,6 +96,13 @@ int report_curves_chart(FILE *out, const struct curve *const *curves, size_t cou
 	fprintf(out, "<div class=\"plot\">%s</div>\n", svg);
 	free(svg);
 	return 0;
+}
+
+int report_curves_chart(FILE *out, const struct curve *const *curves, size_t count, struct error *err)
+{
+	const struct figures_curves figure = {.curves = curves, .count = count};
+
+	return report_chart(out, figures_curves_chart(&figure, err), "curve", err);
 }
 
 void report_curve(FILE *out, const struct curve *curve, bool named)

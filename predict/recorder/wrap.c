@@ -77,7 +77,8 @@ int MPI_Finalize(void)
 	}                                                                                                              \
 	ALSO_P(MPI_##name);
 
-#define ISEND(name, kind)                                                                                              \
+/* record: the function that records the message; its last arguments follow. */
+#define SEND_LATER(name, kind, record, ...)                                                                            \
 	int MPI_##name(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,               \
 		       MPI_Request *request)                                                                           \
 	{                                                                                                              \
@@ -85,24 +86,13 @@ int MPI_Finalize(void)
 		int code = REAL(MPI_##name)(buffer, count, type, to, tag, comm, request);                              \
                                                                                                                        \
 		if (begin_ns)                                                                                          \
-			recorder_add_message(recorder_message(kind, count, type, to, tag, comm), to, request,          \
-					     begin_ns);                                                                \
+			record(recorder_message(kind, count, type, to, tag, comm), to, __VA_ARGS__);                   \
 		return code;                                                                                           \
 	}                                                                                                              \
 	ALSO_P(MPI_##name);
 
-#define SEND_INIT(name, kind)                                                                                          \
-	int MPI_##name(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,               \
-		       MPI_Request *request)                                                                           \
-	{                                                                                                              \
-		uint64_t begin_ns = begin();                                                                           \
-		int code = REAL(MPI_##name)(buffer, count, type, to, tag, comm, request);                              \
-                                                                                                                       \
-		if (begin_ns)                                                                                          \
-			recorder_add_persistent(recorder_message(kind, count, type, to, tag, comm), to, *request);     \
-		return code;                                                                                           \
-	}                                                                                                              \
-	ALSO_P(MPI_##name);
+#define ISEND(name, kind) SEND_LATER(name, kind, recorder_add_message, request, begin_ns)
+#define SEND_INIT(name, kind) SEND_LATER(name, kind, recorder_add_persistent, *request)
 
 SEND(Send, CALL_SEND)
 SEND(Bsend, CALL_SEND)

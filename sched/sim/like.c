@@ -14,18 +14,6 @@
 
 static const double hour_us = 3.6e9, second_us = 1e6;
 
-static int64_t first_submission(const struct workload *workload, const struct workload_job *job)
-{
-	int64_t first_us = INT64_MAX;
-
-	for (uint32_t t = 0; t < job->task_count; t++) {
-		int64_t submit_us = workload->tasks[job->first_task + t].submit_us;
-
-		first_us = submit_us < first_us ? submit_us : first_us;
-	}
-	return first_us;
-}
-
 /* Returns the task-seconds of the job's tasks with an end. */
 static double weight_of(const struct workload *workload, const struct workload_job *job)
 {
@@ -75,7 +63,7 @@ static void fit(struct sim_like *like)
 
 	for (size_t j = 0; j < workload->job_count; j++) {
 		const struct workload_job *job = &workload->jobs[j];
-		int64_t at_us = first_submission(workload, job);
+		int64_t at_us = workload_first_submission(workload, job);
 
 		like->initial_jobs += at_us == 0;
 		like->single_jobs += job->task_count == 1;
@@ -205,7 +193,7 @@ static int draw_arrivals(const struct sim_like *like, double hours, struct rng *
 static int add_job(struct workload *workload, const struct sim_like *like, size_t number, uint64_t id, int64_t at_us)
 {
 	const struct workload_job *job = &like->workload->jobs[number];
-	int64_t first_us = first_submission(like->workload, job);
+	int64_t first_us = workload_first_submission(like->workload, job);
 	int code = 0;
 
 	for (uint32_t t = 0; t < job->task_count && code == 0; t++) {

@@ -140,4 +140,7 @@ int workload_add_latency(struct workload *workload, int64_t time_us, uint32_t a,
 /* Applies the filter, sorts machine events by time, groups tasks into jobs in the order of submission. 0 or -ENOMEM. */
 int workload_finish(struct workload *workload, const struct workload_filter *filter);
 
+/* When the first of a job's tasks is submitted, us; INT64_MAX for a job without tasks. */
+int64_t workload_first_submission(const struct workload *workload, const struct workload_job *job);
+
 #endif
