@@ -242,13 +242,14 @@ struct prober {
 	const struct agent_options *options;
 	struct dp_clock *clock;
 	size_t target_count, target_capacity, id_capacity;
-	struct prober_target **targets;    /* in the order in which they were added */
-	struct prober_target **by_id;      /* [target_count] the same targets, by identifier */
-	struct hash_table by_address;      /* maps an answer's source address to the target's identifier */
-	uint16_t *ports;                   /* [prober_candidates() + 1] source ports; the last one is for greetings */
-	int16_t *path_of_port;             /* [65536] for each UDP port, its index in ports[]; -1 = not in ports[] */
-	uint16_t session;                  /* SSID */
-	const struct stamp_key *trace_key; /* key of the companion session (stamp.h), to which the trace probes belong */
+	struct prober_target **targets; /* in the order in which they were added */
+	struct prober_target **by_id;   /* [target_count] the same targets, by identifier */
+	struct hash_table by_address;   /* maps an answer's source address to the target's identifier */
+	uint16_t *ports;                /* [prober_candidates() + 1] source ports; the last one is for greetings */
+	int16_t *path_of_port;          /* [65536] for each UDP port, its index in ports[]; -1 = not in ports[] */
+	uint16_t session;               /* SSID */
+	const struct stamp_key
+		*trace_key; /* key of the companion session (stamp.h), to which the trace probes belong */
 	enum agent_mode mode;
 	struct stamp schedule_start, next_due; /* probe number `turn` is due at schedule_start + turn * gap_ns */
 	uint64_t turn;

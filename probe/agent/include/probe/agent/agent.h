@@ -92,8 +92,9 @@ struct agent_sample {
 };
 
 struct agent_options {
-	uint16_t queue;     /* index of the port's queue that this agent uses */
-	uint16_t queues;    /* number of queues of the port, each with an agent (struct agent_group); 0 = only this queue */
+	uint16_t queue; /* index of the port's queue that this agent uses */
+	uint16_t
+		queues; /* number of queues of the port, each with an agent (struct agent_group); 0 = only this queue */
 	ip_address address; /* ours */
 	int prefix_bits;    /* peers outside of address/prefix go to the gateway; 0 = all are on the link */
 	ip_address gateway; /* 0 = none */
