@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include <base/log.h>
+#include <base/rng.h>
 #include <base/spsc.h>
 #include <probe/mesh/culprit.h>
 #include <probe/mesh/row.h>
@@ -84,9 +85,10 @@ static int publish_pair(struct watch *watch, const struct mesh_pair *pair, int64
 	if (entry.state == LATENCY_STATE_UNREACHABLE &&
 	    latency_matrix_load_pair(live, entry.source, entry.destination, &old))
 		entry.answered_at = old.answered_at;
-	if (entry.state == LATENCY_STATE_MEASURED &&
-	    (culprits_take(watch->culprits, pair) || culprits_name(watch->culprits, pair->peer.address, &entry)))
+	if (culprits_take(watch->culprits, pair))
 		return -ENOMEM;
+	if (entry.state == LATENCY_STATE_MEASURED)
+		culprits_name(watch->culprits, pair->peer.address, &entry);
 	if (entry.state != LATENCY_STATE_NEVER)
 		note_reach(watch, pair->peer.address, entry.state == LATENCY_STATE_UNREACHABLE);
 	return latency_matrix_set(live, &entry);
@@ -177,17 +179,29 @@ static void *run_publisher(void *context)
 
 /* --- the agent's thread --- */
 
+/*
+ * Adds the peers in a random order of our own, in which their windows end. If all probers had the same order, the first
+ * bad windows of a fault would all be of the same peers, and these would seem to be the culprits.
+ */
 static int add_new_peers(struct watch *watch, const struct peers *peers, struct error *err)
 {
-	int code = 0;
+	size_t *order = calloc(peers->count + 1, sizeof *order);
+	struct rng rng;
+	int code = order ? 0 : error_set(err, ENOMEM, "out of memory");
 
+	rng_seed(&rng, (uint64_t)watch->options->address);
+	for (size_t i = 0; order && i < peers->count; i++)
+		order[i] = i;
+	if (order)
+		rng_shuffle(&rng, order, peers->count, sizeof *order);
 	for (size_t i = 0; !code && i < peers->count; i++) {
-		const struct peer *peer = &peers->items[i];
+		const struct peer *peer = &peers->items[order[i]];
 
 		if (peer->address == watch->options->address || peers_find(&watch->known, peer->address))
 			continue;
 		code = agent_add_peer(watch->agent, peer, err);
 	}
+	free(order);
 	return code;
 }
 
