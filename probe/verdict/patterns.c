@@ -2,14 +2,23 @@
 #include "verdict_priv.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <base/array.h>
+#include <base/likelihood.h>
 
 enum { RACKS_FOR_PATHS = 4096, P99_SAMPLES = 100 };
 
 static const double bad_share = 0.6, good_share = 0.3, bad_loss = 0.01, bad_factor = 3, bad_excess_us = 20;
+/*
+ * One path of a pair crosses a lossy link on the way there; as to the answers, chance decides how many paths' do. By
+ * what the mean loss of a pair is multiplied.
+ */
+static const double chance_factors[] = {2, 4};
+/* Probability that chance alone names anything, if some pairs are bad. */
+static const double false_alarm = 0.0001;
 
 const char *const pattern_names[] = {"rack", "uplink", "host", "path", "stall", "router", "link", NULL};
 
@@ -23,18 +32,28 @@ static int relation(const struct search *search, const struct latency_entry *ent
 }
 
 /*
- * Looks for a reported router or link that explains what is wrong with a pair: the pair's own prober names it, or that
- * of the opposite pair, whose probes go where this pair's answers go. Returns true if there is one. *us: what it adds;
- * 0: it loses probes.
+ * Returns what reported routers and links do to a pair: those that its own prober names or one in the same rack, or
+ * those of the opposite pairs, whose probes go where this pair's answers go.
  */
-static bool is_explained(const struct search *search, const struct latency_entry *entry, double *us)
+static struct explanation explanation_of(const struct search *search, const struct latency_entry *entry)
 {
-	uint32_t at = hash_table_first(&search->named, search_key(entry->source, entry->destination));
+	const uint64_t keys[] = {search_key(search, entry->source, entry->destination),
+				 search_key(search, entry->destination, entry->source)};
+	bool far = keys[0] != keys[1];
+	struct explanation sum = {0};
 
-	if (at == HASH_TABLE_NONE)
-		at = hash_table_first(&search->named, search_key(entry->destination, entry->source));
-	*us = at == HASH_TABLE_NONE ? 0 : hash_table_value(&search->named, at);
-	return at != HASH_TABLE_NONE;
+	for (int i = 0; i < 2 && search->explanation_count; i++) {
+		uint32_t at = hash_table_find(&search->explained, keys[i]);
+		struct explanation one = far ? search->far_explanation : (struct explanation){0};
+
+		if (at != HASH_TABLE_NONE) {
+			one.us = fmax(one.us, search->explanations[at].us);
+			one.loss = fmax(one.loss, search->explanations[at].loss);
+		}
+		sum.us = fmax(sum.us, one.us);
+		sum.loss += chance_factors[i] * one.loss / (entry->paths ? entry->paths : 1);
+	}
+	return sum;
 }
 
 /*
@@ -52,14 +71,12 @@ static double judged_value(const struct search *search, const struct latency_ent
 	return latency_entry_value(entry, coarse ? LATENCY_STATISTIC_P50 : search->statistic) - explained_us;
 }
 
-static bool is_bad(const struct search *search, const struct latency_entry *entry)
+static bool is_bad(const struct search *search, const struct latency_entry *entry, struct explanation explained)
 {
 	bool stalls = search->stalls[entry->source] || search->stalls[entry->destination];
-	double us;
-	bool lossy_hop = is_explained(search, entry, &us) && us == 0;
 
-	return (entry->loss > bad_loss && !stalls && !lossy_hop) ||
-	       judged_value(search, entry, us) > search->limits[relation(search, entry)];
+	return (entry->loss > bad_loss + explained.loss && !stalls) ||
+	       judged_value(search, entry, explained.us) > search->limits[relation(search, entry)];
 }
 
 static void find_limits(struct search *search)
@@ -81,21 +98,43 @@ static void find_limits(struct search *search)
 	}
 }
 
-static void add(struct tally *tally, bool bad, bool unreachable)
+/* Adds each count `times` times; -1 subtracts it. */
+static void add(struct tally *tally, const struct tally *more, uint32_t times)
 {
-	tally->pairs++;
-	tally->bad += bad;
-	tally->unreachable += unreachable;
+	tally->pairs += times * more->pairs;
+	tally->bad += times * more->bad;
+	tally->unreachable += times * more->unreachable;
+	tally->explained += times * more->explained;
 }
 
-static int note_bad(struct search *search, const struct latency_entry *entry, bool unreachable)
+/* Adds a pair to all counts, or subtracts it. */
+static void count(struct search *search, uint32_t source, uint32_t destination, const struct tally *pair,
+		  uint32_t times)
+{
+	uint32_t from = search->rack_of[source], to = search->rack_of[destination];
+
+	add(&search->all, pair, times);
+	add(&search->host[PATTERN_SOURCE][source], pair, times);
+	add(&search->host[PATTERN_DESTINATION][destination], pair, times);
+	if (from >= search->racks || to >= search->racks)
+		return;
+	add(from == to ? &search->inside[from] : &search->outside[from], pair, times);
+	if (from != to) {
+		add(&search->outside[to], pair, times);
+		add(&search->far, pair, times);
+	}
+	if (search->between)
+		search->between[from * search->racks + to] += times;
+}
+
+static int note_bad(struct search *search, struct bad_pair pair)
 {
 	struct bad_pair *bad = array_grow(search->bad, search->bad_count, &search->bad_capacity, sizeof *bad);
 
 	if (!bad)
 		return -ENOMEM;
 	search->bad = bad;
-	bad[search->bad_count++] = (struct bad_pair){entry->source, entry->destination, unreachable, false};
+	bad[search->bad_count++] = pair;
 	return 0;
 }
 
@@ -106,26 +145,19 @@ static int count_pairs(struct search *search)
 	int code = 0;
 
 	for (size_t i = 0; i < latency_matrix_count(search->live) && !code; i++) {
-		bool unreachable, bad;
-		uint32_t from, to;
+		struct explanation explained;
+		struct tally pair = {.pairs = 1};
 
 		if (!search_load(search, i, &entry, &state))
 			continue;
-		unreachable = state == LATENCY_STATE_UNREACHABLE;
-		bad = unreachable || is_bad(search, &entry);
-		from = search->rack_of[entry.source];
-		to = search->rack_of[entry.destination];
-		add(&search->host[PATTERN_SOURCE][entry.source], bad, unreachable);
-		add(&search->host[PATTERN_DESTINATION][entry.destination], bad, unreachable);
-		if (from < search->racks && to < search->racks) {
-			add(from == to ? &search->inside[from] : &search->outside[from], bad, unreachable);
-			if (from != to)
-				add(&search->outside[to], bad, unreachable);
-			if (search->between)
-				search->between[from * search->racks + to]++;
-		}
-		if (bad)
-			code = note_bad(search, &entry, unreachable);
+		explained = explanation_of(search, &entry);
+		pair.unreachable = state == LATENCY_STATE_UNREACHABLE;
+		pair.bad = pair.unreachable || is_bad(search, &entry, explained);
+		pair.explained = !pair.bad && (explained.us > 0 || explained.loss > 0);
+		count(search, entry.source, entry.destination, &pair, 1);
+		if (pair.bad)
+			code = note_bad(search,
+					(struct bad_pair){entry.source, entry.destination, pair.unreachable, false});
 	}
 	return code;
 }
@@ -135,7 +167,7 @@ static double share(const struct tally *tally)
 	return tally->pairs ? (double)tally->bad / tally->pairs : 0;
 }
 
-/* Marks the bad pairs that the pattern explains, and subtracts them from the hosts' counts. */
+/* Marks the bad pairs that the pattern explains, and subtracts them from the counts. */
 static void explain(struct search *search,
 		    bool (*is)(const struct search *search, const struct bad_pair *pair, const struct pattern *pattern),
 		    const struct pattern *pattern)
@@ -146,14 +178,8 @@ static void explain(struct search *search,
 		if (pair->explained || !is(search, pair, pattern))
 			continue;
 		pair->explained = true;
-		for (int end = 0; end < PATTERN_ENDS; end++) {
-			struct tally *tally =
-				&search->host[end][end == PATTERN_SOURCE ? pair->source : pair->destination];
-
-			tally->pairs--;
-			tally->bad--;
-			tally->unreachable -= pair->unreachable;
-		}
+		count(search, pair->source, pair->destination,
+		      &(struct tally){.pairs = 1, .bad = 1, .unreachable = pair->unreachable}, (uint32_t)-1);
 	}
 }
 
@@ -186,7 +212,8 @@ static struct tally tally_of(const struct search *search, uint32_t host, int end
 
 	if (end != PATTERN_ENDS)
 		return search->host[end][host];
-	return (struct tally){from->pairs + to->pairs, from->bad + to->bad, from->unreachable + to->unreachable};
+	return (struct tally){from->pairs + to->pairs, from->bad + to->bad, from->unreachable + to->unreachable,
+			      from->explained + to->explained};
 }
 
 static uint32_t bad_hosts_of(const struct search *search, uint32_t rack)
@@ -201,46 +228,19 @@ static uint32_t bad_hosts_of(const struct search *search, uint32_t rack)
 	return count;
 }
 
-static bool is_suspect(const struct search *search, uint32_t host)
-{
-	uint32_t rack = search->rack_of[host];
-	struct tally tally = tally_of(search, host, PATTERN_ENDS);
-
-	return share(&tally) >= bad_share || (rack < search->racks && share(&search->outside[rack]) >= bad_share);
-}
-
-static bool is_background(const struct search *search, uint32_t source, uint32_t destination)
-{
-	return search->rack_of[source] != search->rack_of[destination] && !is_suspect(search, source) &&
-	       !is_suspect(search, destination);
-}
-
 /*
- * True if pairs of hosts and racks that are not suspect are often bad, or if all racks but one are suspect. What is bad
- * is then in the network between the racks, and chance decides which racks and hosts look worse than others.
+ * Returns true if some pairs are bad so much more often than the rest of all pairs that chance does not explain it,
+ * given the number of candidates that were compared.
  */
-static bool is_everywhere(const struct search *search)
+static bool stands_out(const struct tally *some, const struct tally *all, double candidates)
 {
-	struct latency_entry entry;
-	enum latency_state state;
-	struct tally all = {0}, rest = {0};
-	size_t suspects = 0;
+	/* A rack's counts lack the pairs of its hosts with hosts that have no rack. */
+	double known = fmax(0, (double)all->pairs - all->explained - ((double)some->pairs - some->explained));
+	double bad = fmin(known, fmax(0, (double)all->bad - some->bad));
+	double normal = (bad + 0.5) / (known + 1);
 
-	for (uint32_t rack = 0; rack < search->racks; rack++) {
-		suspects += share(&search->outside[rack]) >= bad_share;
-		all.pairs += search->outside[rack].pairs;
-		all.bad += search->outside[rack].bad;
-	}
-	/* Suspects are worse than the average: without them, the share is smaller. This saves the pass over the pairs.
-	 */
-	if (search->racks < 3 || share(&all) < good_share)
-		return false;
-	for (size_t i = 0; i < latency_matrix_count(search->live); i++)
-		rest.pairs += search_load(search, i, &entry, &state) &&
-			      is_background(search, entry.source, entry.destination);
-	for (size_t i = 0; i < search->bad_count; i++)
-		rest.bad += is_background(search, search->bad[i].source, search->bad[i].destination);
-	return share(&rest) >= good_share || suspects + 1 >= search->racks;
+	return share(some) >= bad_share &&
+	       likelihood_of_excess(some->bad, some->pairs, normal) > log(candidates / false_alarm);
 }
 
 static int judge_racks(struct search *search)
@@ -250,7 +250,8 @@ static int judge_racks(struct search *search)
 	for (uint32_t rack = 0; rack < search->racks && !code; rack++) {
 		const struct tally *in = &search->inside[rack], *out = &search->outside[rack];
 		bool whole = share(in) >= bad_share && share(out) >= bad_share;
-		bool uplink = in->pairs && share(in) < good_share && share(out) >= bad_share;
+		bool uplink =
+			in->pairs && share(in) < good_share && stands_out(out, &search->far, (double)search->racks);
 		struct pattern pattern = {
 			.kind = whole ? PATTERN_RACK : PATTERN_UPLINK,
 			.from = rack,
@@ -262,7 +263,7 @@ static int judge_racks(struct search *search)
 		};
 
 		/* With two racks, the pairs do not show whose link is bad: this is reported as a path. */
-		if (search->rack_hosts[rack] < 2 || search->racks < 3 || !(whole || (uplink && !search->everywhere)))
+		if (search->rack_hosts[rack] < 2 || search->racks < 3 || !(whole || uplink))
 			continue;
 		/*
 		 * If only one host of the rack is bad, the pairs that are not stale may all be this host's: the rack is
@@ -276,13 +277,29 @@ static int judge_racks(struct search *search)
 	return code;
 }
 
+/* Among all hosts, and in its rack: if the others there are as bad, it may be the uplink. */
+static bool host_stands_out(const struct search *search, uint32_t host, const struct tally *tally)
+{
+	uint32_t rack = search->rack_of[host];
+	struct tally of_rack;
+
+	if (!stands_out(tally, &search->all, (double)search->hosts))
+		return false;
+	if (rack >= search->racks || search->rack_hosts[rack] < 2)
+		return true;
+	of_rack = search->inside[rack];
+	add(&of_rack, &search->outside[rack], 1);
+	return stands_out(tally, &of_rack, (double)search->hosts);
+}
+
 /* A host that is bad only in one direction must have good pairs in the other. */
 static bool is_bad_host(const struct search *search, uint32_t host, int end)
 {
 	struct tally tally = tally_of(search, host, end), other;
 
-	if (tally.pairs < PAIRS_LEAST || share(&tally) < bad_share ||
-	    (search->everywhere && tally.unreachable < bad_share * tally.pairs))
+	if (tally.pairs < PAIRS_LEAST || share(&tally) < bad_share)
+		return false;
+	if (tally.unreachable < bad_share * tally.pairs && !host_stands_out(search, host, &tally))
 		return false;
 	if (end == PATTERN_ENDS)
 		return true;
@@ -346,6 +363,7 @@ static int compare_by_racks(const void *a, const void *b)
 /* Searches the remaining pairs, grouped by source rack and destination rack. */
 static int judge_paths(struct search *search)
 {
+	const double racks = (double)search->racks;
 	uint32_t(*keys)[2] = calloc(search->bad_count + 1, sizeof *keys);
 	size_t count = 0, next;
 	int code = keys ? 0 : -ENOMEM;
@@ -364,12 +382,15 @@ static int judge_paths(struct search *search)
 	for (size_t i = 0; i < count && !code; i = next) {
 		struct pattern pattern = {
 			.kind = PATTERN_PATH, .from = keys[i][0], .to = keys[i][1], .end = PATTERN_ENDS};
+		struct tally path;
 
 		for (next = i; next < count && compare_by_racks(keys[i], keys[next]) == 0;)
 			next++;
 		pattern.bad = (uint32_t)(next - i);
-		pattern.pairs = search->between ? search->between[pattern.from * search->racks + pattern.to] : 0;
-		if (search->everywhere || pattern.bad < 2 || pattern.bad < bad_share * pattern.pairs)
+		pattern.pairs =
+			search->between ? search->between[pattern.from * search->racks + pattern.to] : pattern.bad;
+		path = (struct tally){.pairs = pattern.pairs, .bad = pattern.bad};
+		if (pattern.bad < 2 || !stands_out(&path, &search->far, racks * racks))
 			continue;
 		explain(search, on_path, &pattern);
 		code = search_report(search, pattern);
@@ -425,7 +446,8 @@ static void release(struct search *search)
 	free(search->outside);
 	free(search->between);
 	free(search->bad);
-	hash_table_free(&search->named);
+	hash_table_free(&search->explained);
+	free(search->explanations);
 }
 
 int patterns_find(const struct latency_matrix *live, enum latency_statistic statistic, struct ns now, struct ns max_age,
@@ -442,7 +464,6 @@ int patterns_find(const struct latency_matrix *live, enum latency_statistic stat
 		find_limits(&search);
 		code = count_pairs(&search);
 	}
-	search.everywhere = !code && is_everywhere(&search);
 	if (!code)
 		code = judge_racks(&search);
 	if (!code)

@@ -11,11 +11,17 @@ enum { RELATIONS = 3, PAIRS_LEAST = 3, PATTERNS_MOST = 50 };
 
 struct tally {
 	uint32_t pairs, bad, unreachable;
+	uint32_t explained; /* good pairs, of which nobody knows what they would be without a reported router or link */
 };
 
 struct bad_pair {
 	uint32_t source, destination;
 	bool unreachable, explained;
+};
+
+/* What reported routers and links do at most to the pairs of two places. */
+struct explanation {
+	double us, loss; /* what they add; share of a path's probes that they lose */
 };
 
 struct search {
@@ -24,18 +30,23 @@ struct search {
 	struct ns now, max_age;
 	struct histogram *kinds[RELATIONS];
 	double limits[RELATIONS];
-	/* The pairs that name a reported router or link, by search_key(): what it adds, in us; 0: it loses probes. */
-	struct hash_table named;
+	/* By search_key(): of all pairs between the racks of a pair that names a reported router or link. */
+	struct hash_table explained;
+	struct explanation *explanations;
+	size_t explanation_count, explanation_capacity;
+	struct explanation far_explanation; /* of all pairs between racks: what reported routers do */
 	size_t hosts, racks;
 	uint32_t *rack_of, *rack_hosts;
 	bool *active;
-	bool *stalls;                                        /* of each host: it stalls */
-	struct tally *host[PATTERN_ENDS], *inside, *outside; /* counts of pairs: host[end][host]; inside[rack]: in the
-								rack; outside[rack]: that enter or leave it */
-	uint32_t *between; /* number of pairs from rack to rack; NULL = there are too many racks */
+	bool *stalls; /* of each host: it stalls */
+	/*
+	 * Counts of pairs that are not explained: host[end][host]; inside[rack]: in the rack; outside[rack]: that enter
+	 * or leave it; all; far: between all racks; between: from rack to rack, NULL = there are too many racks.
+	 */
+	struct tally *host[PATTERN_ENDS], *inside, *outside, all, far;
+	uint32_t *between;
 	struct bad_pair *bad;
 	size_t bad_count, bad_capacity;
-	bool everywhere; /* bad pairs are not limited to some racks and hosts */
 	struct patterns *found;
 };
 
@@ -47,13 +58,18 @@ bool search_load(const struct search *search, size_t at, struct latency_entry *e
 /* Adds a pattern to the findings. Returns 0 or -ENOMEM. */
 int search_report(struct search *search, struct pattern pattern);
 
-static inline uint64_t search_key(uint32_t source, uint32_t destination)
+/* The key of the pairs between two racks in one direction. A host without a rack is a place of its own. */
+static inline uint64_t search_key(const struct search *search, uint32_t source, uint32_t destination)
 {
-	return (uint64_t)source << 32 | destination;
+	uint32_t from = search->rack_of[source], to = search->rack_of[destination];
+
+	from = from == LATENCY_NO_RACK ? (uint32_t)search->racks + source : from;
+	to = to == LATENCY_NO_RACK ? (uint32_t)search->racks + destination : to;
+	return (uint64_t)from << 32 | to;
 }
 
 /* Report the culprits that the probers measured. Return 0 or -ENOMEM. */
 int search_stalls(struct search *search); /* also sets search->stalls[] */
-int search_hops(struct search *search);   /* also sets search->named */
+int search_hops(struct search *search);   /* also sets search->explained */
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { HOSTS = 24, PER_RACK = 4 };
 
-static uint32_t hosts = HOSTS;
+static uint32_t hosts = HOSTS, without_rack; /* the last ones */
 
 typedef bool is_bad_fn(uint32_t from, uint32_t to);
 
@@ -34,7 +34,7 @@ static void set_up(void)
 	for (uint32_t i = 0; i < hosts; i++) {
 		snprintf(host, sizeof host, "h%u", i);
 		snprintf(rack, sizeof rack, "r%u", i / PER_RACK);
-		cr_assert_eq(latency_live_add_host(live, host, rack, "p"), i);
+		cr_assert_eq(latency_live_add_host(live, host, i < hosts - without_rack ? rack : "", "p"), i);
 	}
 	latency_live_end(live);
 }
@@ -146,6 +146,14 @@ static bool of_host(uint32_t from, uint32_t to)
 
 Test(patterns, a_bad_host)
 {
+	expect(of_host, "Bad host h9 in rack r2: 46 of 46 pairs are bad");
+}
+
+Test(patterns, a_bad_host_among_hosts_without_a_rack)
+{
+	tear_down();
+	without_rack = 12;
+	set_up();
 	expect(of_host, "Bad host h9 in rack r2: 46 of 46 pairs are bad");
 }
 
@@ -337,6 +345,65 @@ Test(patterns, a_link_that_is_lossy_in_one_direction)
 {
 	change = lossy_way;
 	expect(none, "The link between routers 10.78.0.3 and 10.78.0.5 loses 20.0 % of the probes of 80 pairs");
+}
+
+/* Two links of a leaf: half of its rack's pairs name the one, half the other. */
+static void two_lossy_links(struct latency_entry *entry)
+{
+	if (entry->source / PER_RACK != 0 || !goes_over(entry))
+		return;
+	entry->hop = leaf1;
+	entry->next_hop = entry->destination % 2 ? spine1 : spine3;
+	entry->hop_loss = 0.2F;
+}
+
+Test(patterns, a_leaf_with_two_lossy_links)
+{
+	change = two_lossy_links;
+	expect(none, "Router 10.78.0.5 loses 20.0 % of the probes of 80 pairs");
+}
+
+/* While the loss of a link begins, its rack's probers name links beyond it, too: wait. */
+static void undecided_spine3(struct latency_entry *entry)
+{
+	if (entry->source / PER_RACK != 0 || !goes_over(entry))
+		return;
+	entry->hop = entry->destination % 2 ? spine3 : leaf1;
+	entry->next_hop = entry->destination % 2 ? leaf1 + entry->destination / PER_RACK : spine3;
+	entry->hop_loss = 0.05F;
+	entry->loss = 0.02;
+	entry->paths = 4;
+}
+
+Test(patterns, what_one_rack_sees_of_a_spine_accuses_nobody)
+{
+	change = undecided_spine3;
+	find(none);
+	cr_assert_eq(found.count, 0);
+	cr_assert_eq(found.bad, 0);
+}
+
+/* A dead spine, which some pairs do not name yet, has lost the probes of all pairs between racks. */
+static void dead_spine3(struct latency_entry *entry)
+{
+	slow_spine3(entry);
+	if (!goes_over(entry))
+		return;
+	entry->rtt_p50_us = entry->rtt_p99_us = entry->rtt_max_us = 70;
+	entry->paths = 4;
+	entry->hop_us = 0;
+	entry->hop_loss = 1;
+	entry->loss = 0.4;
+	if (entry->source / PER_RACK == 2 || entry->destination / PER_RACK == 2) {
+		entry->hop = entry->next_hop = 0;
+		entry->hop_loss = 0;
+	}
+}
+
+Test(patterns, pairs_that_do_not_name_a_dead_router_yet_accuse_no_uplink)
+{
+	change = dead_spine3;
+	expect(none, "Router 10.78.0.3 loses 100.0 % of the probes of 320 pairs");
 }
 
 /* A spine loses probes, and no prober has named it yet: about half of the pairs between racks are over the limit. */

@@ -4,7 +4,10 @@
  * measured:
  *   - a stall: a host that holds the probes of others for over 10 ms far more often than other hosts do. Its pairs are
  *     judged only by their median and by whether they are reachable, because the stalls cause losses and late answers
- *   - a router or a link: probers found that their paths over it are worse than their other paths (hop, next_hop)
+ *   - a router or a link: probers found that their paths over it are worse than their other paths (hop, next_hop). At
+ *     least 3 pairs of 2 probers must name it. If nearly all of them name the same link, it is the link. A router that
+ *     only pairs of one rack name, by several links, is not reported unless it is the rack's leaf: while a fault
+ *     begins, a lossy link from a leaf looks like this
  *
  * Then it looks for patterns in the bad pairs of hosts. A pair is bad if it is unreachable, if it loses over 1 % of its
  * probes, or if its figure is over three times the median of the pairs at its distance (same rack, same pod, farther)
@@ -14,13 +17,18 @@
  *   - a host: most of its pairs are bad
  *   - a path: most pairs from one rack to another are bad
  *
+ * An uplink, a path or a host that is not mostly unreachable must stand out: the likelihood ratio of "its pairs are bad
+ * more often than the rest" (the rest: of all pairs between racks; for a host, of all pairs and of those of its rack)
+ * must be 10^4 times the number of racks, paths or hosts. So what is bad in the network between the racks accuses none
+ * of them.
+ *
  * A pair with under 100 undisturbed samples is judged by its median instead of a p99, and without any undisturbed
  * sample only by its losses.
- * If pairs of racks and hosts that are not suspect are often bad, too, or all racks but one are suspect, what is bad is
- * in the network between the racks: no uplink and no path is named, and only hosts that are unreachable. What a router
- * or link adds or loses does not count for the pairs that named it, nor for the opposite ones.
- * Bad pairs that a pattern explains do not count for the hosts and paths that are searched later. Hosts that are
- * drained or gone do not count.
+ * What a reported router or link adds or loses does not make bad the pairs between the same racks as a pair that names
+ * it, in both directions; for a router, all pairs between racks. Such a pair is not counted as good either: nobody
+ * knows what it would be otherwise.
+ * Bad pairs that a pattern explains do not count for what is searched later. Hosts that are drained or gone do not
+ * count.
  */
 #ifndef MESH_PATTERNS_H
 #define MESH_PATTERNS_H
