@@ -150,6 +150,7 @@ def draw(kind, chance):
 
 
 SINGLE = ["host stalled", "slow link", "lossy link, one direction", "slow spine", "lossy spine", "dead spine", "dead rack"]
+TWO = "two at once"
 
 
 def draw_two(chance):
@@ -206,7 +207,7 @@ def table(rows):
     """The rows as a table of kinds."""
     yield "| fault | injected | named within 3 windows | median, windows | something else accused then |"
     yield "|---|---|---|---|---|"
-    for kind in [*SINGLE, "two at once", None]:
+    for kind in [*SINGLE, TWO, None]:
         of_kind = [row for row in rows if kind in (row["kind"], None)]
         named = sorted(row["windows"] for row in of_kind if row["windows"] is not None)
         accused = sum(bool(row["others"]) for row in of_kind)
@@ -229,6 +230,7 @@ def main():
     parser.add_argument("nomora")
     parser.add_argument("folder", help="for the live matrix")
     parser.add_argument("--faults", type=int, default=100)
+    parser.add_argument("--kinds", nargs="+", choices=[*SINGLE, TWO], default=[*SINGLE, TWO], help="injected in turn")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--window", type=float, default=4)
     parser.add_argument("--quiet-minutes", type=float, default=0, help="watch as long without a fault, first")
@@ -244,8 +246,8 @@ def main():
         if options.quiet_minutes:
             print(json.dumps({"quiet_minutes": options.quiet_minutes, "load": os.getloadavg()[0],
                               "accused": watch(lab, options.quiet_minutes)}), flush=True)  # fmt: skip
-        for kind in itertools.islice(itertools.cycle([*SINGLE, "two at once"]), options.faults):
-            faults = draw_two(chance) if kind == "two at once" else [draw(kind, chance)]
+        for kind in itertools.islice(itertools.cycle(options.kinds), options.faults):
+            faults = draw_two(chance) if kind == TWO else [draw(kind, chance)]
             rows.append(run(lab, faults, kind))
             print(json.dumps(rows[-1]), flush=True)
     finally:
