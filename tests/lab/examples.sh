@@ -39,7 +39,7 @@ check "metrics for Prometheus" grep -q '^nomora_inject' nomora.prom
 "$nomora" inject-ctl inj.sock stop >/dev/null
 wait
 check "a line of JSON a second" sh -c "head -1 lines.json | jq -e '.schema == \"nomora.inject/1\"'"
-ip netns exec "$lab-h2" ping -q -i 0.02 -w 5 10.77.1.1 >/dev/null &
+ip netns exec "$lab-h2" ping -q -i 0.02 -w 120 10.77.1.1 >/dev/null &
 pinger=$!
 run_examples nomora-inject-check "${ports[@]}"
 kill "$pinger"; wait "$pinger" 2>/dev/null
