@@ -72,8 +72,8 @@ static void add_sides(struct wave *wave, const uint32_t *starts, const double *c
 void wave_init(struct wave *wave, const int64_t quantiles[DISTRIBUTION_CELLS + 1],
 	       const double widths[DISTRIBUTION_CELLS], double slower)
 {
-	double range = (double)(quantiles[DISTRIBUTION_CELLS] - quantiles[0]), cycles[WAVE_BLOCKS], least = INFINITY;
-	double floor = fmax(range / DISTRIBUTION_CELLS / WAVES_PER_PAUSE, 0x1p-10);
+	double range = (double)(quantiles[DISTRIBUTION_CELLS] - quantiles[0]), cycles[WAVE_BLOCKS] = {0};
+	double floor = fmax(range / DISTRIBUTION_CELLS / WAVES_PER_PAUSE, 0x1p-10), least = INFINITY;
 	uint32_t starts[WAVE_BLOCKS + 1] = {0}, blocks = 0, start = 0;
 
 	*wave = (struct wave){.quantiles = quantiles, .pause = (uint64_t)(range * slower)};

@@ -45,9 +45,9 @@ static int read_log(struct report_again *again, const char *path, struct error *
 /* Warns of files in the plan's folder that its commands use and the page does not have. */
 static void warn_of_missing(const struct report_again *again)
 {
-	const char *found = again->plan;
+	const char *found = again->plan ? strstr(again->plan, folder_variable) : NULL;
 
-	while (found && (found = strstr(found, folder_variable))) {
+	for (; found; found = strstr(found, folder_variable)) {
 		char name[NAME_MAX + 1];
 
 		found += sizeof folder_variable - 1;

@@ -66,11 +66,12 @@ struct report_bundle *report_bundle_create(struct error *err)
 	if (bundle)
 		bundle->root = json_pack("{s:s, s:s, s:s, s:[]}", "schema", SCHEMA, "version", NOMORA_VERSION,
 					 "made_at", made_at, "files");
-	bundle = bundle && bundle->root ? bundle : (free(bundle), NULL);
-	if (bundle)
-		bundle->files = json_object_get(bundle->root, "files");
-	else
+	if (!bundle || !bundle->root) {
+		free(bundle);
 		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	bundle->files = json_object_get(bundle->root, "files");
 	return bundle;
 }
 
