@@ -196,3 +196,57 @@ Test(mesh_watch, windows_reach_the_live_matrix_and_peers_come_and_go)
 		dp_port_close(sides[i].port);
 	}
 }
+
+enum { RACK_HOSTS = 9, OTHERS = RACK_HOSTS - 2 };
+
+/* Fills order[] with the last octets of the hosts 10.0.0.3 to .9, in the order in which a prober ends their windows. */
+static void read_order(const char *port, uint32_t address, uint32_t order[OTHERS])
+{
+	const struct latency_live_size size = {.hosts = 16, .racks = 4, .pairs = 256};
+	struct peer rack[RACK_HOSTS];
+	const struct peers peers = {.count = RACK_HOSTS, .items = rack};
+	struct rte_ring *ring = rte_ring_create(port, 1024, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	struct side side = {.stop = 1}; /* it ends before it measures */
+	struct agent_row *row;
+	size_t others = 0;
+
+	for (uint32_t i = 0; i < RACK_HOSTS; i++) {
+		rack[i] = (struct peer){.rack = "r1", .address = 0x0a000001 + i, .has_mac = true};
+		snprintf(rack[i].name, sizeof rack[i].name, "h%u", i + 1);
+	}
+	open_side(&side, port, ring, ring, address);
+	watch = (struct mesh_watch){.host = "h1",
+				    .address = address,
+				    .window = {100 * NS_PER_MS},
+				    .live = latency_live_open(live_path, &size, &err)};
+	cr_assert_not_null(watch.live, "%s", err.text);
+	cr_assert_eq(mesh_watch_run(side.agent, &peers, &watch, &side.stop, &err), 0, "%s", err.text);
+	cr_assert_eq(agent_peer_count(side.agent), RACK_HOSTS - 1);
+	row = agent_row_create(side.agent);
+	for (size_t i = 0; i < RACK_HOSTS - 1; i++) {
+		agent_window(side.agent, i, row);
+		if (row->peer.address > 0x0a000002)
+			order[others++] = (uint32_t)row->peer.address & 0xff;
+	}
+	agent_row_destroy(row);
+	latency_matrix_destroy(watch.live);
+	agent_destroy(side.agent);
+	dp_port_close(side.port);
+	rte_ring_free(ring);
+	unlink(live_path);
+}
+
+/* If all probers had the same order, the first bad windows of a fault would all be of the same peers. */
+Test(mesh_watch, each_prober_has_an_order_of_its_own)
+{
+	uint32_t first[OTHERS] = {0}, again[OTHERS] = {0}, other[OTHERS] = {0}, seen = 0;
+
+	read_order("first", 0x0a000001, first);
+	read_order("again", 0x0a000001, again);
+	read_order("other", 0x0a000002, other);
+	for (size_t i = 0; i < OTHERS; i++)
+		seen |= 1U << first[i];
+	cr_assert_eq(seen, 0x3f8, "each host has its place");
+	cr_assert_arr_eq(first, again, sizeof first, "the same order after a restart");
+	cr_assert_arr_neq(first, other, sizeof first);
+}
