@@ -31,8 +31,6 @@
  * lcore.
  */
 
-struct dp_packet;
-
 struct queue_entry {
 	uint64_t due;           /* TSC */
 	uint64_t sequence : 63; /* order of arrival */

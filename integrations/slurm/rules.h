@@ -11,7 +11,7 @@
 
 #include "view.h"
 
-/* slurm_rules_of(): the rules of slurm.conf; slurm_rules_in(): in a partition, whose own settings take precedence. */
+/* slurm_rules_of(): the rules of slurm.conf; slurm_rules_in(): these, where the partition does not set others. */
 struct slurm_rules slurm_rules_of(const slurm_conf_t *conf);
 struct slurm_rules slurm_rules_in(struct slurm_rules rules, const partition_info_t *partition);
 

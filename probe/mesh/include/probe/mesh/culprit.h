@@ -14,8 +14,8 @@
  * another path, so good paths look slow or silent as well. For losses, normal is at least 0.1 % and the loss of the
  * other paths to the same peer: what a peer or the prober itself loses accuses no link. Also,
  *   - slow: at least 3/4 of the paths over the link, and at least 4
- *   - lossy: the loss is over 0.5 %, there are losses in the newest window and in those before, and the likelihood
- * ratio is at least 10^6 times the number of links, because a mesh has many probers
+ *   - lossy: over 0.5 % of the probes are lost, some in the newest window and some before, and the likelihood ratio is
+ *     at least 10^6 times the number of links, because a mesh has many probers
  *
  * The paths that a culprit explains do not count in the search for the next one.
  */
