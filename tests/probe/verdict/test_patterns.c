@@ -22,7 +22,7 @@ static struct patterns found;
 
 static void set_up(void)
 {
-	const struct latency_live_size size = {.hosts = hosts, .racks = hosts / PER_RACK, .pairs = hosts * hosts};
+	const struct latency_live_size size = {.hosts = hosts, .racks = hosts / PER_RACK + 1, .pairs = hosts * hosts};
 	struct error err = {0};
 	char host[16], rack[16];
 
@@ -177,6 +177,33 @@ static bool to_host(uint32_t from, uint32_t to)
 Test(patterns, a_host_that_fails_as_target)
 {
 	expect(to_host, "Bad host h9 in rack r2, when others probe it, not when it probes them: 23 of 23");
+}
+
+static void lose_from_or_to_h0(struct latency_entry *entry)
+{
+	entry->loss = entry->source == 0 || entry->destination == 0 ? 0.05F : 0;
+}
+
+static void lose_from_h0(struct latency_entry *entry)
+{
+	entry->loss = entry->source == 0 ? 0.05F : 0;
+}
+
+/* In smaller meshes, chance makes as many pairs of one host bad. */
+Test(patterns, the_smallest_mesh_in_which_a_lossy_host_stands_out)
+{
+	static void (*const losses[])(struct latency_entry *) = {lose_from_or_to_h0, lose_from_h0};
+	static const uint32_t smallest[] = {4, 5};
+
+	for (int i = 0; i < 2; i++)
+		for (hosts = 3; hosts <= 8; hosts++) {
+			tear_down();
+			found = (struct patterns){0};
+			set_up();
+			change = losses[i];
+			find(none);
+			cr_assert_eq(found.count, hosts >= smallest[i], "%u hosts: %zu patterns", hosts, found.count);
+		}
 }
 
 static bool of_rack(uint32_t from, uint32_t to)

@@ -20,7 +20,7 @@
  * An uplink, a path or a host that is not mostly unreachable must stand out: the likelihood ratio of "its pairs are bad
  * more often than the rest" (the rest: of all pairs between racks; for a host, of all pairs and of those of its rack)
  * must be 10^4 times the number of racks, paths or hosts. So what is bad in the network between the racks accuses none
- * of them.
+ * of them. The smallest mesh in which a lossy host stands out has 4 hosts, or 5 if only one direction is lossy.
  *
  * A pair with under 100 undisturbed samples is judged by its median instead of a p99, and without any undisturbed
  * sample only by its losses.
