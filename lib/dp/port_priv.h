@@ -1,17 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Functions shared by port.c and port_linux.c: they interpret names, check Linux interfaces, and read the counters that
- * drivers do not report.
+ * A port, and functions shared by the files port*.c: they interpret names, check Linux interfaces, and read the
+ * counters that drivers do not report.
  */
 #ifndef DP_PORT_PRIV_H
 #define DP_PORT_PRIV_H
 
+#include <net/if.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <base/error.h>
+#include <base/ns.h>
 #include <dp/port.h>
+
+struct dp_port {
+	char name[64];            /* name as given, without arguments */
+	char device[64];          /* name of the device in EAL */
+	char interface[IFNAMSIZ]; /* "" = the port is not an interface */
+	unsigned int interface_index;
+	uint16_t id, queues;
+	unsigned int room; /* for a frame in a buffer of the pool, bytes */
+	bool plugged;      /* we attached the virtual device, so we detach it */
+	bool configured;   /* rte_eth_dev_close() must be called */
+	bool started;
+	bool interface_counts; /* the Linux interface counts packets */
+	struct dp_stamps stamps;
+	int lock;      /* descriptor of dp_port_lock(), -1 = none */
+	int socket_fd; /* the driver's socket (it has a counter of dropped packets); -1 = none */
+	uint64_t kernel_missed, xdp_missed_before;
+	struct packet_port *packet;              /* NULL: not af_packet */
+	struct xdp_port *xdp;                    /* NULL: not af_xdp */
+	struct nic_port *nic;                    /* NULL: the driver has no interrupt for changes of the link */
+	uint64_t interface_rx, interface_tx;     /* the interface's counters at the start */
+	struct ns compared_at;                   /* time of the last comparison with these counters */
+	uint64_t interface_rx_before, rx_before; /* since the start, at that time: of the interface, of the port */
+	uint64_t rx_uncounted, tx_uncounted;
+};
 
 /* Returns true for names such as "0000:03:00.0" or "03:00.0". */
 bool dp_port_is_pci(const char *name);
