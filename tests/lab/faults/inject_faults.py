@@ -186,7 +186,7 @@ def run(lab, faults, kind):
 
     for fault in faults:
         fault.begin(lab)
-    seconds = wait_until(named, 3 * lab.window + 1)
+    seconds = wait_until(named, 3 * lab.window)
     for fault in faults:
         fault.end(lab)
     known = [pattern for fault in faults for pattern in (fault.pattern, fault.around)]

@@ -229,7 +229,7 @@ Test(faults, each_kind_is_named_within_three_windows)
 			else
 				faults[0] = draw_kind(expected[row].kind);
 			begin(faults, expected[row].kind == KINDS ? 2 : 1);
-			outcome = watch(3.25);
+			outcome = watch(3);
 			named += outcome.named;
 			before += outcome.before;
 			beside += outcome.named && outcome.beside;
@@ -256,7 +256,7 @@ Test(faults, windows_in_the_same_order_accuse_the_peers_that_are_first)
 		tree_seed(&tree, world);
 		fault = draw_kind(SLOW_SPINE);
 		begin(&fault, 1);
-		before += watch(3.25).before;
+		before += watch(3).before;
 	}
 	cr_assert_gt(before, WORLDS / 2, "%d", before);
 }
