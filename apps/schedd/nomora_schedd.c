@@ -23,11 +23,11 @@ static const char teach[] =
 
 static int serve(const struct schedd_settings *settings, const struct schedd_options *options, struct error *err)
 {
-	struct schedd *schedd = schedd_create(options, err);
+	struct schedd *schedd = schedd_create(options, stop_flag(), err);
 	int code;
 
 	if (!schedd)
-		return error_code(err, EIO);
+		return err->code == ECANCELED ? 0 : error_code(err, EIO);
 	if (options->address)
 		log_info("serving on %s port %u", options->address, schedd_port(schedd));
 	else

@@ -350,7 +350,9 @@ static int take_turn(struct agent *agent, struct error *err)
 	if (code < 0 || list_wanted(agent) < 0) /* out of memory: the next turn tries again */
 		return 0;
 	answers_allow(agent->answers, agent->view.slurm_user);
-	if (executor_turn(&agent->schedd) < 0 &&
+	code = executor_turn(&agent->schedd);
+	/* If schedd is on standby, the agent beside the other schedd decides. */
+	if (code < 0 && code != -EREMOTE &&
 	    ns_to_s(ns_sub(ns_now_monotonic(), agent->schedd.answered)) >= agent->options.patience_s)
 		pass_waiting(agent);
 	say_unsupported(agent);

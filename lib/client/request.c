@@ -72,6 +72,7 @@ int client_ask_within(const char *socket, const char *method, const char *path, 
 	error_set(err,
 		  status == 404   ? ENOENT
 		  : status == 403 ? EPERM
+		  : status == 421 ? EREMOTE
 				  : EINVAL,
 		  "%s", message ? message : "the daemon refused the request and gave no reason");
 	json_decref(*answer);

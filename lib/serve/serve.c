@@ -80,6 +80,8 @@ static unsigned status_of(int code)
 		return MHD_HTTP_CONFLICT;
 	case E2BIG:
 		return MHD_HTTP_CONTENT_TOO_LARGE;
+	case EREMOTE:
+		return MHD_HTTP_MISDIRECTED_REQUEST;
 	case EAGAIN:
 	case ENOSPC:
 		return MHD_HTTP_SERVICE_UNAVAILABLE;

@@ -31,7 +31,7 @@ static bool find_group(struct schedd *schedd, struct error *err)
 	return group;
 }
 
-struct schedd *schedd_create(const struct schedd_options *options, struct error *err)
+struct schedd *schedd_create(const struct schedd_options *options, const volatile int *stop, struct error *err)
 {
 	struct schedd *schedd = calloc(1, sizeof *schedd);
 	struct serve_options serve = {.unix_path = options->socket,
@@ -56,7 +56,7 @@ struct schedd *schedd_create(const struct schedd_options *options, struct error 
 	schedd->start = ns_sub(ns_now_monotonic(), ns_from_us(3600e6));
 	schedd->admin_gid = (gid_t)-1;
 	code = options->admin_group && !find_group(schedd, err) ? error_code(err, ENOENT)
-								: schedd_open_state(schedd, err);
+								: schedd_wait_for_state(schedd, &serve, stop, err);
 	if (code == 0 && options->latency) {
 		schedd->mesh = mesh_create(options->latency, options->statistic);
 		code = schedd->mesh ? 0 : error_set(err, ENOMEM, "out of memory");

@@ -190,7 +190,7 @@ static struct schedd *schedd_start(void)
 		atexit(schedd_remove);
 	}
 	live_settings_default(&options.live);
-	schedd = schedd_create(&options, &err);
+	schedd = schedd_create(&options, NULL, &err);
 	law(schedd);
 	return schedd;
 }

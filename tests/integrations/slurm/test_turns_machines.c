@@ -263,6 +263,10 @@ Test(slurm_turns, jobs_lose_their_nodes_without_schedd)
 	run_turns(1);
 	TOLD("");
 	options.patience_s = 0;
+	schedd_errno = EREMOTE; /* schedd is on standby: another one decides */
+	run_turns(1);
+	TOLD("");
+	schedd_errno = ENOTCONN;
 	run_turns(1);
 	TOLD("order 7 nodes '' 1-3 cpus 3 mark nomora:pass schedd does not answer\n");
 	make_requeued("nomora:slurm-7.1 moving");

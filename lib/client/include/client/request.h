@@ -33,7 +33,7 @@ int client_request_within(const char *socket, const char *method, const char *pa
 
 /*
  * As client_request(), but a status of 400 or above is an error with the daemon's text. Returns 0 or -errno with err
- * set.
+ * set: -ENOENT for 404, -EPERM for 403, -EREMOTE for 421 (the daemon is on standby), -EINVAL for others.
  */
 int client_ask(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
 	       struct error *err);

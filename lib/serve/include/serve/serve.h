@@ -46,7 +46,7 @@ bool serve_call_in_group(const struct serve_call *call, gid_t group);
 /*
  * serve_reply() sends the status (200, 404, ...) and a copy of `text`, and ends the call. serve_reply_error() sends
  * {"error": "..."} with a status that fits err->code: EINVAL and EILSEQ 400, EACCES and EPERM 403, ENOENT 404, EEXIST
- * and EBUSY 409, E2BIG 413, EAGAIN and ENOSPC 503, others 500.
+ * and EBUSY 409, E2BIG 413, EREMOTE 421, EAGAIN and ENOSPC 503, others 500.
  */
 void serve_reply(struct serve_call *call, unsigned status, const char *content_type, const char *text, size_t bytes);
 void serve_reply_error(struct serve_call *call, const struct error *err);

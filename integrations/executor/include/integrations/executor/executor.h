@@ -80,7 +80,7 @@ void executor_free(struct executor *executor);
 
 /*
  * Takes a turn. Logs when schedd stops or resumes answering, and requests about machines that schedd refuses. Returns
- * 0, or -errno after which the turn is incomplete.
+ * 0, or -errno after which the turn is incomplete; -EREMOTE: schedd is on standby.
  */
 int executor_turn(struct executor *executor);
 

@@ -46,6 +46,7 @@ struct schedd_options {
 	struct live_settings live;
 	const char *state;       /* SQLite file, created if absent */
 	bool salvage;            /* a damaged file is renamed, and its readable part recovered */
+	bool standby;            /* waits while another daemon uses the state */
 	const char *admin_group; /* the members of this group are admins, too; NULL: none */
 	uint32_t user_tasks;  /* maximum number of tasks in the unfinished jobs of a user, except admins; 0: no limit */
 	uint32_t connections; /* maximum number at a time */
@@ -69,8 +70,12 @@ struct schedd_options {
 
 struct schedd;
 
-/* Opens and reads the state. Returns NULL with err set on failure; EBUSY: another daemon uses the state. */
-struct schedd *schedd_create(const struct schedd_options *options, struct error *err);
+/*
+ * Opens and reads the state. Returns NULL with err set on failure. EBUSY: another daemon uses the state. With
+ * options->standby, waits until that daemon has ended, and answers requests with status 421 meanwhile; ECANCELED: *stop
+ * was set while it waited.
+ */
+struct schedd *schedd_create(const struct schedd_options *options, const volatile int *stop, struct error *err);
 void schedd_destroy(struct schedd *schedd); /* NULL is legal */
 uint16_t schedd_port(const struct schedd *schedd);
 uint16_t schedd_extender_port(const struct schedd *schedd); /* 0: no extender */
@@ -92,7 +97,7 @@ struct schedd_settings {
 	struct migration_settings moves;
 	const char *windows, *admin_group;
 	int64_t user_tasks, connections;
-	bool salvage;
+	bool salvage, standby;
 	int64_t round_ms, attempts;
 	double journal_days, start_timeout_s, retry_s, max_age_s, omega_per_s, beta_per_s;
 	bool require_measured, no_executor, journal_brief;
