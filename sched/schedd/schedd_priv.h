@@ -220,8 +220,8 @@ static inline double schedd_now_s(const struct schedd *schedd)
 /* state.c. Opens the store and makes the live state. 0 or -errno with err set. */
 int schedd_open_state(struct schedd *schedd, struct error *err);
 /*
- * standby.c. As schedd_open_state(), but if the options ask for a standby and another daemon uses the state, waits until
- * it ends. `serve`: where to answer meanwhile. -ECANCELED: *stop was set.
+ * standby.c. As schedd_open_state(), but if the options ask for a standby and another daemon uses the state, waits
+ * until it ends. `serve`: where to answer meanwhile. -ECANCELED: *stop was set.
  */
 int schedd_wait_for_state(struct schedd *schedd, const struct serve_options *serve, const volatile int *stop,
 			  struct error *err);
