@@ -261,6 +261,7 @@ const struct serve_route schedd_routes[] = {
 	{"POST", "/v1/changes", schedd_post_changes},
 	{"GET", "/v1/journal", schedd_get_journal},
 	{"GET", "/v1/overview", schedd_get_overview},
+	{"GET", "/v1/openapi.json", schedd_get_openapi},
 	{"GET", "/", schedd_get_page},
 	{"GET", "/metrics", get_metrics},
 	{"GET", "/healthz", get_health},

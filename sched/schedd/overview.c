@@ -8,7 +8,7 @@
 
 #include "schedd_priv.h"
 
-extern const char schedd_page[];
+extern const char schedd_page[], schedd_openapi[];
 
 #define SAMPLE_S 10.0
 /* Figures older than this, in seconds, are computed again at a request; this takes a pass over all tasks. */
@@ -147,4 +147,10 @@ void schedd_get_page(void *context, struct serve_call *call)
 {
 	(void)context;
 	serve_reply(call, 200, "text/html; charset=utf-8", schedd_page, strlen(schedd_page));
+}
+
+void schedd_get_openapi(void *context, struct serve_call *call)
+{
+	(void)context;
+	serve_reply(call, 200, "application/json", schedd_openapi, strlen(schedd_openapi));
 }

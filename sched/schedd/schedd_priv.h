@@ -269,6 +269,7 @@ void schedd_get_explain(void *context, struct serve_call *call);
 void schedd_post_what_if(void *context, struct serve_call *call);
 void schedd_get_overview(void *context, struct serve_call *call);
 void schedd_get_page(void *context, struct serve_call *call);
+void schedd_get_openapi(void *context, struct serve_call *call);
 void schedd_get_journal(void *context, struct serve_call *call);
 void schedd_post_changes(void *context, struct serve_call *call);
 void schedd_dry_run(struct schedd *schedd, struct serve_call *call); /* forecasts the jobs in the body */

@@ -26,6 +26,7 @@
  *   POST   /v1/jobs?dry_run=1   lines of jobs.jsonl: forecasts the decisions, as what-if does, without adding the jobs
  *   POST   /v1/changes          {"changes": [TEXT...]}: makes them; admins
  *   GET    /v1/journal?after=N  {"next", "lines"}: a part of the journal (nomora.journal/1), until next = N; admins
+ *   GET    /v1/openapi.json     the API as OpenAPI 3.1
  *   GET    /metrics             OpenMetrics text
  *   GET    /healthz             "ok", or 503 with the reason
  *
