@@ -74,6 +74,27 @@ check "but drains no machine" sh -c '! runuser -u alice -- nomora drain h1'
 check "a member of the admin group does" runuser -u olga -- nomora drain h1
 check "another user does not read the state" sh -c '! runuser -u alice -- cat /var/lib/private/nomora-schedd/schedd.state'
 check "nor writes to the mesh" sh -c 'test -s /run/nomora-mesh/live && ! runuser -u alice -- sh -c ": >>/run/nomora-mesh/live"'
+# Two daemons with one state, as on two hosts with shared storage: docs/slurm.md.
+mkdir /shared
+chown olga /shared
+sed -e 's/^RuntimeDirectory=.*/RuntimeDirectory=pair-%i/' -e '/^StateDirectory/d' -e 's|/schedd.env|/pair.env|' /lib/systemd/system/nomora-schedd.service \
+	>/run/systemd/system/pair@.service
+mkdir /run/systemd/system/pair@.service.d
+printf '[Service]\nDynamicUser=no\nUser=olga\nReadWritePaths=/shared\n' >/run/systemd/system/pair@.service.d/shared.conf
+printf 'STATE=/shared/schedd.state\nOPTIONS="--standby --no-executor"\n' >/etc/nomora/pair.env
+waits() { systemctl status "pair@$1" | grep -q 'Status: "on standby'; }
+serves() { NOMORA_SCHEDD=/run/pair-$1/schedd.sock nomora nodes; }
+systemctl daemon-reload
+systemctl start pair@one
+check "a unit with its state elsewhere" within 20 serves one
+systemctl start pair@two
+check "a second one is on standby" within 20 waits two
+check "and runs" runs pair@two
+systemctl kill -s KILL pair@one
+check "it takes over when the first is killed" within 20 serves two
+check "which comes back as standby" within 20 waits one
+systemctl stop pair@one pair@two
+rm -r /run/systemd/system/pair@.service* /etc/nomora/pair.env /shared
 for unit in nomora-schedd nomora-mesh-serve nomora-mesh-publish nomora-mesh-plan nomora-mesh-collect nomora-mesh-join nomora-mesh-members; do
 	check "exposure of $unit" exposure "$unit" 2.0
 done
