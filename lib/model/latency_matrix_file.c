@@ -124,7 +124,7 @@ static int read_state(const struct row_place *row, char **fields, struct latency
 /* Reads the columns that the second version of the file form added. */
 static int read_quality(const struct row_place *row, char **fields, struct latency_entry *entry)
 {
-	uint64_t paths, covered;
+	uint64_t paths = 0, covered = 0;
 	double disturbed, error_us;
 	int code;
 
