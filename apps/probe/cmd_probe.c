@@ -22,6 +22,7 @@ static const struct option_row rows[] = {
 		      "each other less"),
 	OPTION_INTEGER(struct station_settings, slot_ms, "slot-ms", 0, "MS", 10, 60000, "length of a turn"),
 	STATION_PACKET_ROWS,
+	STATION_TWAMP_ROW("request a session from the TWAMP server (TCP port 862) of each peer first"),
 	OPTION_HEADING("Port and run"),
 	STATION_PORT_ROWS,
 	STATION_QUEUE_ROWS,

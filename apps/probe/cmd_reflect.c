@@ -4,6 +4,7 @@
 
 static const struct option_row rows[] = {
 	STATION_PORT_ROWS,
+	STATION_TWAMP_ROW("also serve TWAMP-Control (RFC 5357, open mode) on TCP port 862 of --address"),
 	STATION_QUEUE_ROWS,
 	OPTION_END,
 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <base/address.h>
+#include <base/socket_address.h>
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 int address_parse_mac(const char *text, uint8_t mac[ADDRESS_MAC_BYTES])
 {
@@ -59,4 +60,31 @@ void address_print(ip_address address, char text[ADDRESS_TEXT_BYTES])
 		six.s6_addr[i] = (uint8_t)(address >> (120 - 8 * i));
 	inet_ntop(address_is_ipv4(address) ? AF_INET : AF_INET6,
 		  address_is_ipv4(address) ? (const void *)&four : (const void *)&six, text, ADDRESS_TEXT_BYTES);
+}
+
+socklen_t address_to_socket(ip_address address, uint16_t port, struct sockaddr_storage *place)
+{
+	struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
+	struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+
+	if (address_is_ipv4(address)) {
+		four.sin_addr.s_addr = htonl((uint32_t)address);
+		memcpy(place, &four, sizeof four);
+		return sizeof four;
+	}
+	for (int i = 0; i < 16; i++)
+		six.sin6_addr.s6_addr[i] = (uint8_t)(address >> (120 - 8 * i));
+	memcpy(place, &six, sizeof six);
+	return sizeof six;
+}
+
+ip_address address_of_socket(const struct sockaddr *place)
+{
+	ip_address address = 0;
+
+	if (place->sa_family == AF_INET)
+		return ntohl(((const struct sockaddr_in *)(const void *)place)->sin_addr.s_addr);
+	for (int i = 0; i < 16; i++)
+		address = address << 8 | ((const struct sockaddr_in6 *)(const void *)place)->sin6_addr.s6_addr[i];
+	return address;
 }

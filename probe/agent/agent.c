@@ -230,6 +230,11 @@ size_t agent_peer_count(const struct agent *agent)
 	return agent->prober.target_count;
 }
 
+uint16_t agent_source_port(const struct agent *agent, uint32_t path)
+{
+	return agent->prober.ports[path];
+}
+
 size_t agent_session_bytes(const struct agent *agent)
 {
 	return prober_bytes(&agent->prober);

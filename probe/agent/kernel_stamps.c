@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <base/socket_address.h>
 #include <probe/rtt/stamp.h>
 
 enum {
@@ -173,33 +174,6 @@ void kernel_stamps_close(struct kernel_stamps *stamps)
 	free(stamps);
 }
 
-static socklen_t make_place(ip_address address, uint16_t port, struct sockaddr_storage *place)
-{
-	struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
-	struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-
-	if (address_is_ipv4(address)) {
-		four.sin_addr.s_addr = htonl((uint32_t)address);
-		memcpy(place, &four, sizeof four);
-		return sizeof four;
-	}
-	for (int i = 0; i < 16; i++)
-		six.sin6_addr.s6_addr[i] = (uint8_t)(address >> (120 - 8 * i));
-	memcpy(place, &six, sizeof six);
-	return sizeof six;
-}
-
-static ip_address address_of(const struct sockaddr *place)
-{
-	ip_address address = 0;
-
-	if (place->sa_family == AF_INET)
-		return ntohl(((const struct sockaddr_in *)(const void *)place)->sin_addr.s_addr);
-	for (int i = 0; i < 16; i++)
-		address = address << 8 | ((const struct sockaddr_in6 *)(const void *)place)->sin6_addr.s6_addr[i];
-	return address;
-}
-
 /*
  * Returns the index of the interface that has the address, or 0 if none has it. A successful bind() does not prove that
  * the kernel has the address: a namespace that never had an IPv4 address accepts any.
@@ -213,7 +187,7 @@ static unsigned int is_kernels(ip_address address)
 		return 0;
 	for (struct ifaddrs *at = list; at && !index; at = at->ifa_next)
 		if (at->ifa_addr && (at->ifa_addr->sa_family == AF_INET || at->ifa_addr->sa_family == AF_INET6) &&
-		    address_of(at->ifa_addr) == address)
+		    address_of_socket(at->ifa_addr) == address)
 			index = if_nametoindex(at->ifa_name);
 	freeifaddrs(list);
 	return index;
@@ -224,7 +198,7 @@ int kernel_stamps_hold_port(struct kernel_stamps *stamps, ip_address address, ui
 	struct sock_filter drop[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
 	struct sock_fprog program = {1, drop};
 	struct sockaddr_storage place = {0};
-	socklen_t length = make_place(address, port, &place);
+	socklen_t length = address_to_socket(address, port, &place);
 	unsigned int interface = is_kernels(address);
 	int socket_fd, code;
 

@@ -45,6 +45,7 @@ struct reflector {
 	struct table sessions, sources;
 	struct replay_memory *received; /* authenticated mode only */
 	int64_t next_free_ns;           /* for the rate of all sources together */
+	int64_t next_short_ns;          /* for that of short requests */
 	uint64_t uses;
 	struct reflector_counters counters;
 };
@@ -199,10 +200,10 @@ static bool is_unicast_host(const struct reflector_rules *rules, const struct fr
 	return address_is_ipv4(source) ? is_host_ipv4(rules, (uint32_t)source) : source >> 120 != 0xff;
 }
 
-static bool is_listed(const struct reflector_rules *rules, ip_address source)
+bool reflector_is_listed(const struct reflector_prefix *prefixes, size_t count, ip_address address)
 {
-	for (size_t i = 0; i < rules->allow_count; i++) {
-		if (address_shares_prefix(source, rules->allow[i].address, rules->allow[i].bits))
+	for (size_t i = 0; i < count; i++) {
+		if (address_shares_prefix(address, prefixes[i].address, prefixes[i].bits))
 			return true;
 	}
 	return false;
@@ -228,7 +229,7 @@ static bool may_answer(struct reflector *reflector, const struct frame *request,
 {
 	const struct reflector_rules *rules = &reflector->rules;
 	struct reflector_counters *counters = &reflector->counters;
-	bool listed = is_listed(rules, request->source_address);
+	bool listed = reflector_is_listed(rules->allow, rules->allow_count, request->source_address);
 	uint64_t *refused = NULL;
 
 	if (!is_ours(rules, request))
@@ -239,7 +240,8 @@ static bool may_answer(struct reflector *reflector, const struct frame *request,
 		refused = &counters->loops;
 	else if (rules->allow_count && !listed)
 		refused = &counters->not_allowed;
-	else if (request->payload_bytes < STAMP_BYTES && !listed)
+	else if (request->payload_bytes < STAMP_TWAMP_REPLY_BYTES && !listed &&
+		 !within_rate(&reflector->next_short_ns, REFLECTOR_SHORT_PPS, received_at.v))
 		refused = &counters->short_requests;
 	else if (rules->source_pps) {
 		struct entry *source = find(reflector, &reflector->sources, request->source_address, 0, 0);
@@ -360,7 +362,9 @@ int reflector_prepare(struct reflector *reflector, const struct frame *request, 
 		.request_ttl = request->ttl,
 		.authenticated = asked.authenticated,
 	};
-	answer->payload_bytes = request->payload_bytes > base ? request->payload_bytes : base;
+	answer->payload_bytes = asked.twamp && !keys ? STAMP_TWAMP_REPLY_BYTES : base;
+	if (request->payload_bytes > answer->payload_bytes)
+		answer->payload_bytes = request->payload_bytes;
 	entry->next_sequence++;
 	answer->dscp = asked.twamp || request->payload_bytes <= base
 			       ? -1

@@ -111,7 +111,7 @@ static void print_warnings(const struct station_result *result, FILE *out)
 		{summary->reflector.bad_source, "requests with an invalid source address"},
 		{summary->reflector.loops, "answers of other reflectors"},
 		{summary->reflector.not_allowed, "requests that --allow does not list"},
-		{summary->reflector.short_requests, "short TWAMP requests (answered if --allow lists the sender)"},
+		{summary->reflector.short_requests, "short TWAMP requests over 100 per second (no limit if --allow lists the sender)"},
 		{summary->reflector.source_limited, "requests over --limit-source"},
 		{summary->reflector.total_limited, "requests over --limit-total"},
 		{summary->reflector.unknown_session, "requests of sessions without a key"},
@@ -159,6 +159,9 @@ void station_report_text(const struct station_result *result, FILE *out)
 	}
 	fprintf(out, "%sanswered %" PRIu64 " probes in %" PRIu64 " sessions\n", result->row.count ? "\n" : "",
 		summary->reflector.answered, summary->reflector.sessions);
+	if (result->serves_twamp)
+		fprintf(out, "TWAMP-Control: %" PRIu64 " sessions on %" PRIu64 " connections\n", result->twamp.sessions,
+			result->twamp.connections);
 	print_warnings(result, out);
 }
 
@@ -173,6 +176,17 @@ static json_t *json_reflector(const struct reflector_counters *from)
 			 "unknown_session", (json_int_t)from->unknown_session, "bad_hmac", (json_int_t)from->bad_hmac,
 			 "replayed", (json_int_t)from->replayed, "other_member", (json_int_t)from->other_member,
 			 "total_limited", (json_int_t)from->total_limited);
+}
+
+static json_t *json_twamp(const struct station_result *result)
+{
+	const struct twamp_service_counters *from = &result->twamp;
+
+	if (!result->serves_twamp)
+		return json_null();
+	return json_pack("{s:I,s:I,s:I,s:I,s:I}", "connections", (json_int_t)from->connections, "turned_away",
+			 (json_int_t)from->turned_away, "sessions", (json_int_t)from->sessions, "refused",
+			 (json_int_t)from->refused, "late", (json_int_t)from->late);
 }
 
 static json_t *json_summary(const struct station_result *result)
@@ -205,11 +219,11 @@ int station_report_json(const struct station_result *result, struct error *err)
 	int code;
 
 	address_print(result->address, address);
-	root = json_pack("{s:s,s:s,s:s,s:{s:s,s:s,s:s},s:f,s:f,s:o,s:o}", "schema", "nomora.probe/1", "host",
+	root = json_pack("{s:s,s:s,s:s,s:{s:s,s:s,s:s},s:f,s:f,s:o,s:o,s:o}", "schema", "nomora.probe/1", "host",
 			 result->row.host, "address", address, "port", "name", result->port.name, "driver",
 			 result->port.driver, "mac", result->port.mac, "started_at", ns_to_s(result->started_at),
-			 "finished_at", ns_to_s(result->finished_at), "run", json_summary(result), "peers",
-			 mesh_row_json(&result->row));
+			 "finished_at", ns_to_s(result->finished_at), "run", json_summary(result), "twamp",
+			 json_twamp(result), "peers", mesh_row_json(&result->row));
 	if (!root)
 		return error_set(err, ENOMEM, "cannot build the JSON result: out of memory");
 	code = json_write_file("-", root, err);

@@ -228,6 +228,25 @@ static int read_paths(const struct station_settings *settings, struct agent_opti
 	return 0;
 }
 
+/* Also sets the format of RFC 5357's packets, which may be the only one that a TWAMP reflector knows. */
+static int check_twamp(struct station *station, struct error *err)
+{
+	const struct station_settings *settings = station->settings;
+
+	if (!settings->twamp)
+		return 0;
+	if (settings->keys_path)
+		return error_set(err, EINVAL, "--twamp has only unauthenticated sessions: leave out --keys");
+	if (!station->peers)
+		return 0;
+	if (settings->reflect)
+		return error_set(err, EINVAL, "--twamp and --reflect are mutually exclusive");
+	if (station->options.find_paths || settings->queues > 1)
+		return error_set(err, EINVAL, "--twamp needs %s", settings->queues > 1 ? "--queues 1" : "--paths N");
+	station->options.format = STAMP_NTP;
+	return 0;
+}
+
 static int read_settings(struct station *station, struct error *err)
 {
 	const struct station_settings *settings = station->settings;
@@ -267,6 +286,8 @@ static int read_settings(struct station *station, struct error *err)
 		return bad_option(err, "name", "one word without commas and quotes", settings->name);
 	code = read_paths(settings, options, err);
 	options->digits = station->peers && station->peers->count * options->paths > SESSIONS_FINE ? 2 : 3;
+	if (!code)
+		code = check_twamp(station, err);
 	if (!code)
 		code = read_address(settings, options, err);
 	if (!code)

@@ -13,6 +13,9 @@
 
 enum { MEMORY_MIB = 64, SMALL_BUFFER = 2048 };
 
+/* TWAMP reflectors answer only the source ports of their sessions, and thus no greetings. */
+static const struct ns twamp_greeting = {NS_PER_S};
+
 static void show_progress(void *context, double share, const char *phase)
 {
 	struct station *station = context;
@@ -117,6 +120,42 @@ static int open_agent(struct station *station, struct error *err)
 	return 0;
 }
 
+static int start_twamp(struct station *station, struct error *err)
+{
+	const struct twamp_terms terms = {
+		.address = station->options.address,
+		.udp_port = station->options.udp_port,
+		.allow = station->options.allow,
+		.allow_count = station->options.allow_count,
+		.started_at = ns_now_wall(),
+	};
+
+	station->twamp = twamp_service_start(&terms, TWAMP_CONTROL_PORT, err);
+	station->result.serves_twamp = station->twamp;
+	return station->twamp ? 0 : error_code(err, EIO);
+}
+
+/*
+ * A server may choose another UDP port than the agent has. The new agent has the same source ports, because it has the
+ * same seed.
+ */
+static int ask_twamp(struct station *station, struct error *err)
+{
+	uint16_t udp_port;
+	int code = station_request_sessions(station, &udp_port, err);
+
+	if (code || udp_port == station->options.udp_port)
+		return code;
+	for (uint32_t path = 0; path < station->options.paths; path++)
+		if (agent_source_port(station->agent, path) == udp_port)
+			return error_set(err, EADDRINUSE, "the TWAMP server chose UDP port %u, which is one of our "
+							  "source ports: try another --seed",
+					 udp_port);
+	agent_group_destroy(station->group);
+	station->options.udp_port = udp_port;
+	return open_agent(station, err);
+}
+
 /* Measures continuously into a live matrix. */
 static int run_watch(struct station *station, struct error *err)
 {
@@ -168,7 +207,11 @@ static int run_agent(struct station *station, struct error *err)
 	};
 	int code;
 
+	if (settings->twamp && station->peers && run.patience.v > twamp_greeting.v)
+		run.patience = twamp_greeting;
 	code = open_agent(station, err);
+	if (!code && settings->twamp)
+		code = station->peers ? ask_twamp(station, err) : start_twamp(station, err);
 	if (!code)
 		code = add_peers(station, err);
 	if (!code && station->samples) {
@@ -190,6 +233,9 @@ static int run_agent(struct station *station, struct error *err)
 	code = agent_group_run(station->group, &run, stop_flag(), err);
 	station->result.finished_at = ns_now_wall();
 	station->result.measured = run.measured;
+	station_end_sessions(station);
+	twamp_service_stop(station->twamp, &station->result.twamp);
+	station->twamp = NULL;
 	sample_file_stop(station->sample_file);
 	capture_file_stop(station->capture_file);
 	station->sample_file = NULL;
@@ -228,6 +274,8 @@ static int report(struct station *station, struct error *err)
 
 static void close_station(struct station *station)
 {
+	station_end_sessions(station);
+	twamp_service_stop(station->twamp, NULL);
 	sample_file_stop(station->sample_file);
 	capture_file_stop(station->capture_file);
 	file_writer_discard(station->samples);

@@ -7,6 +7,7 @@
 #include <probe/agent/agent.h>
 #include <probe/mesh/row.h>
 #include <probe/station/station.h>
+#include <probe/twamp/twamp.h>
 
 struct station_result {
 	ip_address address;
@@ -14,6 +15,8 @@ struct station_result {
 	struct ns started_at, finished_at; /* wall clock */
 	struct ns measured;
 	struct agent_summary summary;
+	bool serves_twamp;
+	struct twamp_service_counters twamp;
 	struct mesh_row row;
 };
 
@@ -35,11 +38,20 @@ struct station {
 	struct dp_clock clock;
 	struct agent_group *group;
 	struct agent *agent; /* the first of the group */
+	struct twamp_service *twamp;
+	struct station_sessions *sessions;
 	struct station_result result;
 };
 
 /* Reads options, allowed sources and keys. The caller must call stamp_keys_free() in any case. */
 enum station_outcome station_read_settings(struct station *station, struct error *err);
+
+/*
+ * Requests a session from each peer's TWAMP server and starts it. The agent must be open, for its source ports. Stores
+ * the UDP port of the reflectors in *udp_port. Returns 0 or -errno; end the sessions in any case.
+ */
+int station_request_sessions(struct station *station, uint16_t *udp_port, struct error *err);
+void station_end_sessions(struct station *station);
 
 void station_report_text(const struct station_result *result, FILE *out);
 int station_report_json(const struct station_result *result, struct error *err);

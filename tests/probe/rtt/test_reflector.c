@@ -223,7 +223,7 @@ Test(reflector, answers_twamp_senders_that_are_allowed)
 			stamp_write_request(&request, payload);
 			memset(payload + 14, 0x5a + (int)n, STAMP_BYTES - 14);
 			cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &answer), 0);
-			cr_assert_eq(answer.payload_bytes, lengths[i] < STAMP_BYTES ? STAMP_BYTES : lengths[i]);
+			cr_assert_eq(answer.payload_bytes, lengths[i] < 41 ? 41 : lengths[i]);
 			reflector_finish(&answer, t3, payload);
 			cr_assert_eq(stamp_read_reply(payload, answer.payload_bytes, &reply), 0);
 			cr_assert_eq(reply.sequence, n, "padding is no session identifier");
@@ -234,7 +234,8 @@ Test(reflector, answers_twamp_senders_that_are_allowed)
 	}
 }
 
-Test(reflector, a_short_request_of_a_stranger_is_no_amplifier)
+/* The answers are longer than the requests, so forged sources must not get many. */
+Test(reflector, short_requests_of_strangers_have_a_rate)
 {
 	const struct reflector_prefix allow = {0x0a000000, 30};
 	struct reflector *reflector = reflector_create(16, &rules);
@@ -243,10 +244,22 @@ Test(reflector, a_short_request_of_a_stranger_is_no_amplifier)
 	struct reflector_answer answer;
 	uint8_t payload[STAMP_BYTES];
 	struct frame frame = frame_from(net + 2, 50000, payload, 14);
+	uint32_t answered = 0;
 
+	for (int i = 0; i < 1000; i++) { /* within 1 s, from 250 hosts */
+		struct ns at = {t2.v + i * NS_PER_MS};
+
+		frame.source_address = net + 2 + (ip_address)(i % 250);
+		stamp_write_request(&request, payload);
+		answered += reflector_prepare(reflector, &frame, at, estimate, payload, &answer) == 0;
+	}
+	cr_assert(answered >= REFLECTOR_SHORT_PPS && answered <= REFLECTOR_SHORT_PPS * 11 / 10 + 1, "%u", answered);
+	cr_assert_eq(answer.payload_bytes, 41);
+	cr_assert_eq(reflector_counters(reflector).short_requests, 1000 - answered);
+	frame.payload_bytes = 41;
 	stamp_write_request(&request, payload);
-	cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &answer), -EBADMSG);
-	cr_assert_eq(reflector_counters(reflector).short_requests, 1);
+	cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &answer), 0, "no longer than the answer");
+	cr_assert_eq(answer.payload_bytes, 41);
 	reflector_destroy(reflector);
 	listed.allow = &allow;
 	listed.allow_count = 1;

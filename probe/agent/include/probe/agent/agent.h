@@ -167,6 +167,8 @@ int agent_remove_peer(struct agent *agent, ip_address address);
 size_t agent_peer_count(const struct agent *agent);
 /* Returns 0, or -ENODEV with err set if the interface was removed; see dp_port_is_gone(). */
 int agent_check_port(const struct agent *agent, struct error *err);
+/* Returns the UDP source port of the probes on a path; not with find_paths. */
+uint16_t agent_source_port(const struct agent *agent, uint32_t path);
 size_t agent_session_bytes(const struct agent *agent); /* memory of all sessions and their results */
 
 enum agent_mode {

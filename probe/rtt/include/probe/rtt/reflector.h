@@ -17,10 +17,19 @@
 
 struct reflector;
 
+/*
+ * Answers per second to short requests of all sources that are not listed: each is up to 27 bytes longer than its
+ * request, so that requests with a forged source add at most 2.7 KB/s.
+ */
+enum { REFLECTOR_SHORT_PPS = 100 };
+
 struct reflector_prefix {
 	ip_address address;
 	int bits; /* 0..32 or 0..128 */
 };
+
+/* Returns true if one of the prefixes contains the address. */
+bool reflector_is_listed(const struct reflector_prefix *prefixes, size_t count, ip_address address);
 
 /*
  * Which requests to answer. In addition to these rules, a request is answered only if it comes from a unicast host
@@ -33,8 +42,8 @@ struct reflector_rules {
 	int prefix_bits; /* prefix length of our link, whose network and broadcast addresses (IPv4) do not count as
 			    hosts; 0 = unknown */
 	/*
-	 * Sources to answer; none = all. TWAMP requests below 44 bytes, whose answers are longer than the requests, are
-	 * answered only if their source is listed. Borrowed.
+	 * Sources to answer; none = all. TWAMP requests below 41 bytes, whose answers are longer than the requests, are
+	 * limited to REFLECTOR_SHORT_PPS, unless their source is listed. Borrowed.
 	 */
 	const struct reflector_prefix *allow;
 	size_t allow_count;
@@ -54,7 +63,7 @@ struct reflector_counters {
 	uint64_t bad_source;     /* not from a unicast host, or from our own address */
 	uint64_t loops;          /* looks like another reflector's answer */
 	uint64_t not_allowed;    /* source not in the list */
-	uint64_t short_requests; /* requests shorter than an answer, from a source that is not listed */
+	uint64_t short_requests; /* requests shorter than an answer, beyond REFLECTOR_SHORT_PPS */
 	uint64_t source_limited, total_limited;
 	uint64_t unknown_session; /* requests of sessions without a key */
 	uint64_t bad_hmac;
@@ -73,7 +82,7 @@ void reflector_destroy(struct reflector *reflector); /* NULL is legal */
 struct reflector_answer {
 	struct stamp_reply reply;
 	size_t payload_bytes; /* length of the answer's payload: that of the request, but at least that of the base
-				 packet */
+				 packet, or of TWAMP's */
 	int dscp;             /* DSCP requested by a class of service TLV; -1 = the request's own */
 	const struct stamp_key *key; /* NULL: not authenticated */
 	uint32_t place;              /* index of the session, for reflector_sent() */

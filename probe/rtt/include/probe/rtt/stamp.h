@@ -74,6 +74,7 @@ enum {
 	STAMP_BYTES = 44,
 	STAMP_AUTHENTICATED_BYTES = 112,
 	STAMP_REQUEST_MINIMUM = 14, /* TWAMP's shortest request: sequence number, stamp, error estimate */
+	STAMP_TWAMP_REPLY_BYTES = 41, /* of a TWAMP answer without padding: RFC 5357 section 4.2.1 */
 	STAMP_REPLY_MINIMUM = 38,   /* ends with the last required field, the request's error estimate */
 };
 

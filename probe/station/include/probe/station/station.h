@@ -24,7 +24,7 @@ struct station_settings {
 	double interval_us, timeout_ms, duration_s, wait_s, linger_ms, window_s, clock_error_us;
 	int driver, poll, stamps, format;
 	struct mesh_recorder_options history;
-	bool reflect, may_fragment, stateless, poisson, json, quiet;
+	bool reflect, twamp, may_fragment, stateless, poisson, json, quiet;
 };
 
 extern const struct station_settings station_defaults;
@@ -108,6 +108,9 @@ extern const char *const station_format_names[];
 			       "session identifier; 0 = the first in --keys, or random"),                              \
 		OPTION_INTEGER(struct station_settings, probe_pps, "limit-probes", 0, "PPS", 0, 1e9,                   \
 			       "maximum probes per second to all peers; 0 = no limit")
+
+/* A row of reflect and probe. */
+#define STATION_TWAMP_ROW(help) OPTION_FLAG(struct station_settings, twamp, "twamp", 0, help)
 
 enum station_outcome {
 	STATION_DONE,
