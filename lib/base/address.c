@@ -3,6 +3,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,4 +89,19 @@ ip_address address_of_socket(const struct sockaddr *place)
 	for (int i = 0; i < 16; i++)
 		address = address << 8 | ((const struct sockaddr_in6 *)(const void *)place)->sin6_addr.s6_addr[i];
 	return address;
+}
+
+unsigned int address_interface(ip_address address)
+{
+	struct ifaddrs *list = NULL;
+	unsigned int index = 0;
+
+	if (getifaddrs(&list))
+		return 0;
+	for (struct ifaddrs *at = list; at && !index; at = at->ifa_next)
+		if (at->ifa_addr && (at->ifa_addr->sa_family == AF_INET || at->ifa_addr->sa_family == AF_INET6) &&
+		    address_of_socket(at->ifa_addr) == address)
+			index = if_nametoindex(at->ifa_name);
+	freeifaddrs(list);
+	return index;
 }

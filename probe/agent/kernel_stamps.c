@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <ifaddrs.h>
 #include <linux/errqueue.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
@@ -174,32 +173,13 @@ void kernel_stamps_close(struct kernel_stamps *stamps)
 	free(stamps);
 }
 
-/*
- * Returns the index of the interface that has the address, or 0 if none has it. A successful bind() does not prove that
- * the kernel has the address: a namespace that never had an IPv4 address accepts any.
- */
-static unsigned int is_kernels(ip_address address)
-{
-	struct ifaddrs *list = NULL;
-	unsigned int index = 0;
-
-	if (getifaddrs(&list))
-		return 0;
-	for (struct ifaddrs *at = list; at && !index; at = at->ifa_next)
-		if (at->ifa_addr && (at->ifa_addr->sa_family == AF_INET || at->ifa_addr->sa_family == AF_INET6) &&
-		    address_of_socket(at->ifa_addr) == address)
-			index = if_nametoindex(at->ifa_name);
-	freeifaddrs(list);
-	return index;
-}
-
 int kernel_stamps_hold_port(struct kernel_stamps *stamps, ip_address address, uint16_t port, struct error *err)
 {
 	struct sock_filter drop[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
 	struct sock_fprog program = {1, drop};
 	struct sockaddr_storage place = {0};
 	socklen_t length = address_to_socket(address, port, &place);
-	unsigned int interface = is_kernels(address);
+	unsigned int interface = address_interface(address);
 	int socket_fd, code;
 
 	if (!interface)

@@ -350,6 +350,7 @@ int reflector_prepare(struct reflector *reflector, const struct frame *request, 
 	end_old_session(entry, &asked, before_ns, received_at);
 	entry->received++;
 	answer->place = (uint32_t)(entry - reflector->sessions.entries);
+	answer->request_stamp = stamp_raw_time(payload, asked.authenticated);
 	error.format = asked.error.format; /* a TWAMP sender may not support another format */
 	answer->reply = (struct stamp_reply){
 		.sequence = reflector->rules.stateless ? asked.sequence : entry->next_sequence,
@@ -377,6 +378,7 @@ void reflector_finish(struct reflector_answer *answer, struct ns sent_at, uint8_
 {
 	answer->reply.sent_at = sent_at;
 	stamp_write_reply(&answer->reply, payload);
+	stamp_echo_time(answer->request_stamp, answer->reply.authenticated, payload);
 	if (answer->key)
 		stamp_sign(answer->key, payload);
 }

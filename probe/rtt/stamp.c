@@ -188,6 +188,19 @@ void stamp_write_reply(const struct stamp_reply *reply, uint8_t *out)
 		write_reply(reply, &layouts[false], out);
 }
 
+uint64_t stamp_raw_time(const uint8_t *request, bool authenticated)
+{
+	uint64_t raw;
+
+	memcpy(&raw, request + layouts[authenticated].stamp, sizeof raw);
+	return raw;
+}
+
+void stamp_echo_time(uint64_t raw, bool authenticated, uint8_t *reply)
+{
+	memcpy(reply + layouts[authenticated].request_stamp, &raw, sizeof raw);
+}
+
 static inline int read_reply(const uint8_t *bytes, size_t length, const struct layout *at, struct stamp_reply *reply)
 {
 	if (get_error(bytes + at->error, &reply->error) || get_error(bytes + at->request_error, &reply->request_error))

@@ -25,6 +25,8 @@ static int open_connection(const struct twamp_wish *wish, uint16_t port, struct 
 		  theirs_bytes = address_to_socket(wish->receiver, port, &theirs), length = sizeof(int);
 	int code = 0;
 
+	if (!address_interface(wish->sender))
+		return -EADDRNOTAVAIL;
 	*fd = socket(theirs.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (*fd < 0 || bind(*fd, (struct sockaddr *)&ours, ours_bytes))
 		return -errno;
@@ -82,7 +84,7 @@ static int explain(const struct twamp_connection *connection, uint16_t port, int
 	address_print(client->wish->receiver, text);
 	if (client->state != TWAMP_CLIENT_FAILED)
 		return error_set(err, -code, "TWAMP server %s, TCP port %u: %s%s", text, port, strerror(-code),
-				 code == -EADDRNOTAVAIL ? "; the kernel must have our --address" : "");
+				 code == -EADDRNOTAVAIL ? "; no interface has our --address" : "");
 	if (!client->accept)
 		return error_set(err, EPROTO, "TWAMP server %s %s", text, client->failure);
 	return error_set(err, EPROTO, "TWAMP server %s %s: %s (%u)", text, client->failure,
@@ -94,6 +96,7 @@ int twamp_connect(struct twamp_connection *connection, const struct twamp_wish *
 {
 	int code;
 
+	connection->fd = -1;
 	twamp_client_begin(&connection->client, wish);
 	code = open_connection(wish, port, ns_add(ns_now_monotonic(), patience), &connection->fd);
 	if (!code)

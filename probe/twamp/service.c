@@ -183,19 +183,22 @@ static int listen_at(ip_address address, uint16_t port, struct error *err)
 	char text[ADDRESS_TEXT_BYTES];
 	struct sockaddr_storage place = {0};
 	socklen_t length = address_to_socket(address, port, &place);
-	int on = 1, code, fd = socket(place.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int on = 1, code, fd;
 
+	address_print(address, text);
+	if (!address_interface(address))
+		return error_set(err, EADDRNOTAVAIL,
+				 "no interface has %s: TWAMP-Control needs the kernel to have it; run 'ip address add'",
+				 text);
+	fd = socket(place.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
 	    bind(fd, (struct sockaddr *)&place, length) == 0 && listen(fd, BACKLOG) == 0)
 		return fd;
 	code = errno;
 	if (fd >= 0)
 		close(fd);
-	address_print(address, text);
 	return error_set(err, code, "%s TCP port %u: %s%s", text, port, strerror(code),
-			 code == EADDRNOTAVAIL ? "; TWAMP-Control needs the kernel to have this address: ip addr add"
-			 : code == EADDRINUSE  ? "; another TWAMP server has it"
-					       : "");
+			 code == EADDRINUSE ? "; another TWAMP server has it" : "");
 }
 
 static struct twamp_service *discard(struct twamp_service *service)

@@ -206,7 +206,7 @@ Test(reflector, answers_twamp_senders_that_are_allowed)
 	const struct reflector_prefix allow = {0x0a000000, 30};
 	struct reflector_rules listed = rules;
 	struct reflector_answer answer;
-	uint8_t payload[1472];
+	uint8_t payload[1472], sent_stamp;
 
 	listed.allow = &allow;
 	listed.allow_count = 1;
@@ -221,11 +221,14 @@ Test(reflector, answers_twamp_senders_that_are_allowed)
 
 			memset(payload, 0x5a + (int)n, sizeof payload);
 			stamp_write_request(&request, payload);
+			payload[11] ^= 1; /* t1 finer than a nanosecond */
+			sent_stamp = payload[11];
 			memset(payload + 14, 0x5a + (int)n, STAMP_BYTES - 14);
 			cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &answer), 0);
 			cr_assert_eq(answer.payload_bytes, lengths[i] < 41 ? 41 : lengths[i]);
 			reflector_finish(&answer, t3, payload);
 			cr_assert_eq(stamp_read_reply(payload, answer.payload_bytes, &reply), 0);
+			cr_assert_eq(payload[35], sent_stamp, "t1 is copied bit by bit");
 			cr_assert_eq(reply.sequence, n, "padding is no session identifier");
 			cr_assert_eq(reply.session, 0);
 			cr_assert_eq(payload[STAMP_BYTES], 0x5a + n, "padding is no TLV");

@@ -119,6 +119,13 @@ struct stamp_error_estimate stamp_error_from_ns(struct ns error, bool synchronis
 /* Saturates at INT64_MAX. A zero multiplier (not allowed on the wire) counts as the largest error. */
 struct ns stamp_error_to_ns(struct stamp_error_estimate error);
 
+/*
+ * Read a request's t1 and write it into the reply. RFC 8762 section 4.3.1 and RFC 5357 section 4.2.1 want an exact copy,
+ * and `struct ns` is coarser than NTP.
+ */
+uint64_t stamp_raw_time(const uint8_t *request, bool authenticated);
+void stamp_echo_time(uint64_t raw, bool authenticated, uint8_t *reply);
+
 /* `out` has room for stamp_bytes(). The HMAC of an authenticated packet is written by stamp_sign() later. */
 void stamp_write_request(const struct stamp_request *request, uint8_t *out);
 void stamp_write_reply(const struct stamp_reply *reply, uint8_t *out);
