@@ -62,7 +62,6 @@ kill "$reflector"
 wait "$reflector"
 check "the report counts connections and sessions" jq -e '.twamp | .connections > 20 and .sessions == 6 and .turned_away == 20 and
 	.refused == 7 and .late == 1' "$scratch/b.json"
-say_counts() { jq -c .twamp "$scratch/b.json"; }; say_counts >&2
 
 # The client: a server with a UDP port of its own, which answers only the sessions' source ports.
 # server PORTS REFUSE

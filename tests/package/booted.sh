@@ -46,11 +46,12 @@ for link in h1:h2 a1:a2 b1:b2; do
 	ip link set "${link%:*}" up
 	ip link set "${link#*:}" up
 done
+ip address add 10.9.0.2/24 dev h2 # the unit must be allowed to take port 862 of an address that the kernel has
 printf 'h1 10.9.0.1\nh2 10.9.0.2\n' >/etc/nomora/peers.txt # for the plan
 cat >/etc/nomora/cluster.json <<'EOF'
 {"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "r1", "slots": 2}, {"name": "h2", "rack": "r1", "slots": 2}]}
 EOF
-echo 'OPTIONS="--address 10.9.0.2/24"' >/etc/nomora/reflect-h2.env
+echo 'OPTIONS="--address 10.9.0.2/24 --twamp"' >/etc/nomora/reflect-h2.env
 printf 'PORT_A=a2\nPORT_B=b2\nOPTIONS="--delay-us 20"\n' >/etc/nomora/inject-line.env
 echo 'OPTIONS="--cluster /etc/nomora/cluster.json --latency /run/nomora-mesh/live --admin-group adm --no-executor"' >/etc/nomora/schedd.env
 printf 'PEERS=/etc/nomora/peers.txt\nOPTIONS="--cluster /etc/nomora/cluster.json --output /var/lib/nomora/lists"\n' >/etc/nomora/mesh-plan.env
