@@ -192,7 +192,7 @@ static void print_mesh(const struct latency_matrix *live, const struct latency_c
 		{"hops_left_out_rows", "gauge",
 		 "Rows stored without their bad link, since the live matrix has no space for more links.",
 		 (double)latency_live_hops_left_out(live)},
-		{"blind", "gauge", "1 if no prober has seen any pair for the time after which pairs are stale.",
+		{"blind", "gauge", "1 if no prober has seen any pair for half of the time after which pairs are stale.",
 		 census->blind},
 	};
 

@@ -185,6 +185,12 @@ printf '%s\nh1,h2,1,2,3,0,100,%s\nh1,h3,,,,1,0,%s\nh2,h3,,,,1,0,%s\n' $header $(
 "$nomora" mesh merge "$scratch/blind.csv" --live "$scratch/blind" --cluster "$scratch/cluster.json"
 run "$nomora" mesh top "$scratch/blind" --once
 printf '%s\n' "$out" | head -1 | grep -q 'BLIND: no pair was seen for 30. s' && pass "a blind mesh says so first" || fail "a blind mesh says so first" "$out"
+printf '%s\nh1,h2,1,2,3,0,100,%s\n' $header $((now - 35)) >"$scratch/going.csv"
+"$nomora" mesh merge "$scratch/going.csv" --live "$scratch/going"
+run "$nomora" mesh top "$scratch/going" --once --max-age 60
+says "$out" '^BLIND' && says "$out" ' 0 stale' && pass "after half the time of --max-age" || fail "after half the time of --max-age" "$out"
+run "$nomora" mesh top "$scratch/going" --once --max-age 600
+says "$out" '^BLIND' && fail "but not before" "$out" || pass "but not before"
 if command -v curl >/dev/null; then
 	"$nomora" mesh serve "$scratch/blind" --port 0 >"$scratch/url3" 2>"$scratch/serve3.err" &
 	at_exit kill "$!"

@@ -96,7 +96,7 @@ wait "$process" 2>/dev/null
 refuses "no server" 1 'TWAMP server 10.89.0.2, TCP port 862: Connection refused' ip netns exec "$net-a" "$nomora" probe eth0 \
 	--address 10.89.0.1/24 --peers "$scratch/peers" --twamp
 if command -v tshark >/dev/null && [ -s "$scratch/control.pcap" ]; then
-	tshark -r "$scratch/control.pcap" -Y twamp-control -T fields -e _ws.malformed -e twamp-control.command 2>/dev/null >"$scratch/dissected"
+	tshark -r "$scratch/control.pcap" -Y twamp.control -T fields -e _ws.malformed -e twamp.control.command 2>/dev/null >"$scratch/dissected"
 	check "tshark dissects every message" [ "$(grep -c . "$scratch/dissected")" -gt 20 -a "$(cut -f1 "$scratch/dissected" | grep -c .)" -eq 0 ]
 fi
 plan
