@@ -41,7 +41,7 @@ static const struct option_row rows[] = {
 	OPTION_FLAG(struct settings, files_only, "files-only", 0, "write the files, but start nothing"),
 	OPTION_FLAG(
 		struct settings, remove, "remove", 0,
-		"stop and disable the units, and remove the files; the host stays a member until 'nomora mesh leave'"),
+		"stop and disable the units, and remove the files; a host leaves the mesh"),
 	OPTION_END,
 };
 
@@ -78,7 +78,9 @@ static int carry_out(const struct settings *settings, const struct setup_plan *p
 
 	if (settings->remove) {
 		code = settings->files_only ? 0 : setup_start(plan, false, err);
-		return code ? code : setup_remove(plan, err);
+		if (code == 0)
+			code = setup_remove(plan, err);
+		return code || settings->files_only || !plan->name ? code : setup_leave(plan, err);
 	}
 	code = setup_write(plan, settings->replace, err);
 	if (code == 0)

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <base/address.h>
 #include <base/file.h>
 #include <base/process.h>
+#include <base/program.h>
 
 #include "setup_priv.h"
 
@@ -133,7 +135,11 @@ static bool plan_host(const struct setup_options *options, const struct host *ho
 {
 	const char *rack = options->rack ? options->rack : "", *keys = options->keys ? options->keys : "";
 
-	return add(plan, options, "join", "--server %s --address %s --name %s%s%s", options->server, host->address,
+	plan->server = strdup(options->server);
+	plan->address = strdup(host->address);
+	plan->name = strdup(host->name);
+	return plan->server && plan->address && plan->name &&
+	       add(plan, options, "join", "--server %s --address %s --name %s%s%s", options->server, host->address,
 		   host->name, *rack ? " --rack " : "", rack) &&
 	       add(plan, options, options->interface, "--address %s/%d --peers %s%s%s%s%s", host->address, host->bits,
 		   peers_path, *host->gateway ? " --gateway " : "", host->gateway, *keys ? " --keys " : "", keys) &&
@@ -167,6 +173,9 @@ void setup_free(struct setup_plan *plan)
 		free(plan->texts[i]);
 		free(plan->units[i]);
 	}
+	free(plan->server);
+	free(plan->address);
+	free(plan->name);
 	*plan = (struct setup_plan){0};
 }
 
@@ -251,6 +260,25 @@ int setup_remove(const struct setup_plan *plan, struct error *err)
 		if (unlink(plan->paths[i]) != 0 && errno != ENOENT)
 			return error_set(err, errno, "%s: cannot remove it: %s", plan->paths[i], strerror(errno));
 	return 0;
+}
+
+int setup_leave(const struct setup_plan *plan, struct error *err)
+{
+	char program[PATH_MAX];
+	const char *const words[] = {program,     "mesh",        "leave",  "--server", plan->server,
+				     "--address", plan->address, "--name", plan->name, NULL};
+	const struct process_options options = {.argv = words};
+	struct process_result result = {0};
+	int code = program_path(program, err);
+
+	if (code == 0)
+		code = process_run(&options, (struct ns){30 * NS_PER_S}, &result, err);
+	if (code == 0 && (result.timed_out || result.exit_code != 0))
+		code = error_set(err, EIO, "the units are removed, but the host is still a member: %.*s",
+				 result.timed_out ? 7 : (int)strcspn(result.output, "\n"),
+				 result.timed_out ? "timeout" : result.output);
+	process_result_free(&result);
+	return code;
 }
 
 void setup_print(const struct setup_plan *plan, FILE *out)

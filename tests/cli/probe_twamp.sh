@@ -29,7 +29,7 @@ ip -n "$net-a" addr add 10.89.0.1/24 dev eth0
 ip -n "$net-a" addr add 10.89.0.3/24 dev eth0
 ip -n "$net-b" addr add 10.89.0.2/24 dev eth0
 if command -v tcpdump >/dev/null; then
-	ip netns exec "$net-a" tcpdump -i eth0 -U -w "$scratch/control.pcap" tcp port 862 2>"$scratch/tcpdump.log" &
+	ip netns exec "$net-a" tcpdump -i eth0 -U -w "$scratch/control.pcap" tcp port 862 and not host 10.89.0.3 2>"$scratch/tcpdump.log" &
 	at_exit kill $!
 	wait_for 10 grep -q listening "$scratch/tcpdump.log"
 fi
@@ -97,6 +97,7 @@ refuses "no server" 1 'TWAMP server 10.89.0.2, TCP port 862: Connection refused'
 	--address 10.89.0.1/24 --peers "$scratch/peers" --twamp
 if command -v tshark >/dev/null && [ -s "$scratch/control.pcap" ]; then
 	tshark -r "$scratch/control.pcap" -Y twamp.control -T fields -e _ws.malformed -e twamp.control.command 2>/dev/null >"$scratch/dissected"
+	# Its dissector does not join the bytes of the slow client, which is not in the capture.
 	check "tshark dissects every message" [ "$(grep -c . "$scratch/dissected")" -gt 20 -a "$(cut -f1 "$scratch/dissected" | grep -c .)" -eq 0 ]
 fi
 plan

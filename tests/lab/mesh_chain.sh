@@ -58,8 +58,10 @@ metric_is() { curl -s "${url}metrics" | grep -qE "^$1\$"; }
 check "its page is calm" wait_for 60 page_says 'No pair is bad'
 
 target=${url#http://}
-sed "s/127.0.0.1:8862/${target%/}/; s/scrape_interval: 15s/scrape_interval: 1s\n  evaluation_interval: 1s/" \
-	"$source_root/integrations/prometheus/nomora.scrape.yml" >"$scratch/prometheus.yml"
+{
+	echo 'global: {evaluation_interval: 1s}'
+	sed "s/127.0.0.1:8862/${target%/}/; s/scrape_interval: 15s/scrape_interval: 1s/" "$source_root/integrations/prometheus/nomora.scrape.yml"
+} >"$scratch/prometheus.yml"
 sed 's/for: 1m/for: 5s/' "$source_root/integrations/prometheus/nomora.rules.yml" >"$scratch/nomora.rules.yml"
 prometheus --config.file="$scratch/prometheus.yml" --storage.tsdb.path="$scratch/tsdb" --web.listen-address=127.0.0.1:0 \
 	>"$scratch/prometheus.log" 2>&1 &

@@ -116,6 +116,7 @@ check "the job is still there" within 20 sh -c 'nomora jobs | grep -q web'
 check "the second host leaves" sh -c 'systemctl stop second && nomora mesh leave --server nats://127.0.0.1:4222 --address 10.9.0.2 --name h2'
 check "and is no peer then" within 30 sh -c '! grep -q h2 /var/lib/nomora-mesh/peers.txt'
 check "the host's setup is removed" nomora setup host --server nats://127.0.0.1:4222 --interface h1 --address 10.9.0.1/24 --name h1 --remove
+check "and the host leaves the mesh" within 30 test ! -e /var/lib/nomora-members/members.txt
 check "its units have stopped" sh -c '! pgrep -f "nomora-(live|probe) (join|publish|mesh|agent)"'
 check "and are not enabled" sh -c '! systemctl is-enabled nomora-mesh-join nomora-mesh-agent@h1 nomora-mesh-publish | grep -q "^enabled"'
 check "removal stops all" sh -c 'dpkg --remove nomora && ! pgrep -a nomora'

@@ -31,6 +31,7 @@ enum { SETUP_UNITS = 3 };
 struct setup_plan {
 	char *paths[SETUP_UNITS], *texts[SETUP_UNITS]; /* a file for each unit */
 	char *units[SETUP_UNITS];
+	char *server, *address, *name; /* of a host's membership; NULL for a page */
 };
 
 /*
@@ -46,6 +47,8 @@ int setup_write(const struct setup_plan *plan, bool replace, struct error *err);
 /* Enables and starts the units, or stops and disables them. */
 int setup_start(const struct setup_plan *plan, bool start, struct error *err);
 int setup_remove(const struct setup_plan *plan, struct error *err); /* the files */
+/* Ends the membership of a host, whose units have stopped. */
+int setup_leave(const struct setup_plan *plan, struct error *err);
 void setup_print(const struct setup_plan *plan, FILE *out);
 
 #endif
