@@ -39,9 +39,8 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct settings, options.folder, "folder", 0, "DIR", "folder of the units' options"),
 	OPTION_FLAG(struct settings, replace, "replace", 0, "replace files with other settings"),
 	OPTION_FLAG(struct settings, files_only, "files-only", 0, "write the files, but start nothing"),
-	OPTION_FLAG(
-		struct settings, remove, "remove", 0,
-		"stop and disable the units, and remove the files; a host leaves the mesh"),
+	OPTION_FLAG(struct settings, remove, "remove", 0,
+		    "stop and disable the units, and remove the files; a host leaves the mesh"),
 	OPTION_END,
 };
 

@@ -143,7 +143,8 @@ size_t twamp_server_take(struct twamp_server *server, const uint8_t *bytes, size
 	if (server->filled == 0 && server->state != TWAMP_SERVER_SET_UP)
 		server->deadline = ns_add(now, patience);
 	while (server->filled < message_bytes(server) && taken < count)
-		taken += twamp_fill(server->input, &server->filled, message_bytes(server), bytes + taken, count - taken);
+		taken +=
+			twamp_fill(server->input, &server->filled, message_bytes(server), bytes + taken, count - taken);
 	if (server->filled < message_bytes(server))
 		return taken;
 	if (server->state == TWAMP_SERVER_SET_UP)

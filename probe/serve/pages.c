@@ -148,7 +148,7 @@ static int write_overview(const struct mesh_pages *pages, const struct serve_cal
 {
 	struct ns now = ns_now_wall();
 	struct latency_census census;
-	int code;
+	int code = 0;
 
 	(void)call;
 	if (latency_census_take(pages->live, pages->statistic, now, pages->max_age, &census))
@@ -167,7 +167,10 @@ static int write_overview(const struct mesh_pages *pages, const struct serve_cal
 		xml_print(out, latency_matrix_host(pages->live, census.lost_hosts[i]));
 		fputs(": no prober reaches this host", out);
 	}
-	code = census.blind ? 0 : print_patterns(pages, now, out);
+	if (census.pairs == census.by_state[LATENCY_STATE_NEVER])
+		fputs("<p class=\"bad\">Nothing is measured yet: no row of an agent has arrived.", out);
+	else if (!census.blind)
+		code = print_patterns(pages, now, out);
 	if (!code)
 		code = print_heat_map(pages, out);
 	fprintf(out, "<h2>Worst pairs</h2>%s", pair_heads);

@@ -56,10 +56,10 @@ static int request_of(struct station *station, const struct peer *peer, struct e
 	port = session->connection.client.receiver_port;
 	if (port == sessions->items[0].connection.client.receiver_port)
 		return 0;
-	return error_set(err, EPROTO,
-			 "peer '%s': its TWAMP server wants probes on UDP port %u, that of '%s' on %u; probe one at a time",
-			 peer->name, port, sessions->items[0].name,
-			 sessions->items[0].connection.client.receiver_port);
+	return error_set(
+		err, EPROTO,
+		"peer '%s': its TWAMP server wants probes on UDP port %u, that of '%s' on %u; probe one at a time",
+		peer->name, port, sessions->items[0].name, sessions->items[0].connection.client.receiver_port);
 }
 
 int station_request_sessions(struct station *station, uint16_t *udp_port, struct error *err)

@@ -148,8 +148,9 @@ static int ask_twamp(struct station *station, struct error *err)
 		return code;
 	for (uint32_t path = 0; path < station->options.paths; path++)
 		if (agent_source_port(station->agent, path) == udp_port)
-			return error_set(err, EADDRINUSE, "the TWAMP server chose UDP port %u, which is one of our "
-							  "source ports: try another --seed",
+			return error_set(err, EADDRINUSE,
+					 "the TWAMP server chose UDP port %u, which is one of our "
+					 "source ports: try another --seed",
 					 udp_port);
 	agent_group_destroy(station->group);
 	station->options.udp_port = udp_port;

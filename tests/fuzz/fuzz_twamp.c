@@ -28,7 +28,8 @@ static void require(int holds)
 static void check_server(const uint8_t *data, size_t size, size_t piece)
 {
 	const struct reflector_prefix allow = {0x0a000000, 8};
-	const struct twamp_terms terms = {.address = 0x0a000001, .udp_port = 862, .allow = &allow, .allow_count = size & 1};
+	const struct twamp_terms terms = {
+		.address = 0x0a000001, .udp_port = 862, .allow = &allow, .allow_count = size & 1};
 	struct twamp_server server;
 	struct twamp_message message;
 	struct ns now = begun;
@@ -48,7 +49,8 @@ static void check_server(const uint8_t *data, size_t size, size_t piece)
 		require(message.length <= before + taken);
 		require(server.sessions <= TWAMP_SESSIONS_MAXIMUM && server.sessions <= sessions + 1);
 		if (server.filled)
-			require(server.deadline.v <= now.v + 30 * NS_PER_S && (before == 0 || server.deadline.v <= deadline.v));
+			require(server.deadline.v <= now.v + 30 * NS_PER_S &&
+				(before == 0 || server.deadline.v <= deadline.v));
 		else if (server.state != TWAMP_SERVER_RUNNING)
 			require(server.deadline.v <= now.v + 900 * NS_PER_S);
 		require(server.state != TWAMP_SERVER_RUNNING || server.sessions > 0);
@@ -58,8 +60,12 @@ static void check_server(const uint8_t *data, size_t size, size_t piece)
 }
 
 static const uint16_t ports[] = {50000, 50001, 50002};
-static const struct twamp_wish wish = {.sender = 0x0a000002, .receiver = 0x0a000001, .sender_ports = ports, .sessions = 3,
-	.receiver_port = 862, .timeout = {NS_PER_S}};
+static const struct twamp_wish wish = {.sender = 0x0a000002,
+				       .receiver = 0x0a000001,
+				       .sender_ports = ports,
+				       .sessions = 3,
+				       .receiver_port = 862,
+				       .timeout = {NS_PER_S}};
 
 /* The client asks for no more sessions than it wants, and ends with one port for all of them, or with a reason. */
 static void check_client(const uint8_t *data, size_t size, size_t piece)

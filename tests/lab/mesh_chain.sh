@@ -38,7 +38,7 @@ start_server() {
 	at_exit kill -9 "$server"
 	wait_for 20 listens
 }
-check "a NATS server" start_server
+start_server && pass "a NATS server" || fail "a NATS server" "$(cat "$scratch/server.log")" # check has a subshell
 for name in $(printf '%s\n' "${rack[@]}" | sort -u); do
 	"$nomora" mesh publish "$scratch/live-$name" --server "nats://127.0.0.1:$port" --interval 0.2 >/dev/null 2>>"$scratch/publish.err" &
 	at_exit kill -9 "$!"
@@ -67,7 +67,7 @@ prometheus --config.file="$scratch/prometheus.yml" --storage.tsdb.path="$scratch
 	>"$scratch/prometheus.log" 2>&1 &
 at_exit kill -9 "$!"
 serves() { api=$(grep -oE 'Listening on.* address=127[0-9.:]+' "$scratch/prometheus.log" | grep -oE '[0-9.]+:[0-9]+$'); [ -n "$api" ]; }
-check "Prometheus runs" wait_for 90 serves
+wait_for 90 serves && pass "Prometheus runs" || fail "Prometheus runs" "$(tail -n 3 "$scratch/prometheus.log")"
 fires() { curl -s "http://$api/api/v1/alerts" | jq -e --arg name "$1" 'any(.data.alerts[]; .labels.alertname == $name and .state == "firing")'; }
 
 export NOMORA_SCHEDD=$scratch/schedd.sock
@@ -104,7 +104,7 @@ done
 kill -9 "$server"
 wait "$server" 2>/dev/null
 agent "$victim"
-check "the NATS server restarts" start_server
+start_server && pass "the NATS server restarts" || fail "the NATS server restarts" "$(tail -n 3 "$scratch/server.log")"
 begun=$SECONDS
 check "the host is measured again" wait_for 60 top_is '.states.measured == 132 and .lost_hosts == []'
 printf '# after %d s\n' $((SECONDS - begun))

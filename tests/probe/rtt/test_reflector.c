@@ -261,7 +261,8 @@ Test(reflector, short_requests_of_strangers_have_a_rate)
 	cr_assert_eq(reflector_counters(reflector).short_requests, 1000 - answered);
 	frame.payload_bytes = 41;
 	stamp_write_request(&request, payload);
-	cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &answer), 0, "no longer than the answer");
+	cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &answer), 0,
+		     "no longer than the answer");
 	cr_assert_eq(answer.payload_bytes, 41);
 	reflector_destroy(reflector);
 	listed.allow = &allow;

@@ -7,7 +7,8 @@
 #include <probe/rtt/twamp.h>
 
 static const struct ns now = {1000 * NS_PER_S}, wall = {INT64_C(1795188663000000000)};
-static const struct twamp_terms terms = {.address = 0x0a000001, .udp_port = 862, .started_at = {INT64_C(1795188662500000000)}};
+static const struct twamp_terms terms = {
+	.address = 0x0a000001, .udp_port = 862, .started_at = {INT64_C(1795188662500000000)}};
 static uint8_t random_bytes[TWAMP_RANDOM_BYTES];
 
 static struct twamp_message answer;
@@ -85,7 +86,8 @@ Test(twamp, a_session_from_its_request_to_its_end)
 	cr_assert_arr_eq(answer.bytes, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16, "accepted");
 	cr_assert_eq(answer.bytes[36], 0x80, "half a second");
 	cr_assert_eq(ask(&server, 0, 5), TWAMP_ACCEPTED);
-	cr_assert_arr_eq(answer.bytes + 2, "\x03\x5e\x0a\0\0\1", 6, "our port instead of theirs; the SID begins with our address");
+	cr_assert_arr_eq(answer.bytes + 2, "\x03\x5e\x0a\0\0\1", 6,
+			 "our port instead of theirs; the SID begins with our address");
 	cr_assert_arr_eq(answer.bytes + 16, random_bytes + 32, 4, "and ends with a number");
 	give(&server, start, sizeof start);
 	cr_assert_eq(answer.length, 32);
@@ -128,12 +130,12 @@ Test(twamp, requests_that_cannot_be_met_are_refused)
 		size_t at;
 		uint8_t value, accept;
 	} cases[] = {
-		{1, 6, TWAMP_NOT_SUPPORTED},    /* IPv6 */
-		{2, 1, TWAMP_NOT_SUPPORTED},    /* Conf-Sender */
-		{3, 1, TWAMP_NOT_SUPPORTED},    /* Conf-Receiver */
-		{7, 1, TWAMP_NOT_SUPPORTED},    /* schedule slots */
-		{11, 1, TWAMP_NOT_SUPPORTED},   /* number of packets */
-		{35, 9, TWAMP_NOT_SUPPORTED},   /* another receiver */
+		{1, 6, TWAMP_NOT_SUPPORTED},     /* IPv6 */
+		{2, 1, TWAMP_NOT_SUPPORTED},     /* Conf-Sender */
+		{3, 1, TWAMP_NOT_SUPPORTED},     /* Conf-Receiver */
+		{7, 1, TWAMP_NOT_SUPPORTED},     /* schedule slots */
+		{11, 1, TWAMP_NOT_SUPPORTED},    /* number of packets */
+		{35, 9, TWAMP_NOT_SUPPORTED},    /* another receiver */
 		{84, 0x40, TWAMP_NOT_SUPPORTED}, /* a PHB identifier as Type-P */
 		{87, 1, TWAMP_NOT_SUPPORTED},
 		{65, 1, TWAMP_PERMANENT_LIMIT}, /* more padding than an IP packet has */
@@ -146,7 +148,8 @@ Test(twamp, requests_that_cannot_be_met_are_refused)
 	uint8_t request[112];
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		cr_assert_eq(ask(&server, cases[i].at, cases[i].value), cases[i].accept, "case %zu: %u", i, answer.bytes[0]);
+		cr_assert_eq(ask(&server, cases[i].at, cases[i].value), cases[i].accept, "case %zu: %u", i,
+			     answer.bytes[0]);
 	fill_request(request);
 	memset(request + 16, 0, 4);
 	memset(request + 32, 0, 4);
@@ -244,8 +247,14 @@ Test(twamp, pipelined_messages_are_taken_one_by_one)
 /* The client against the server: octets of its messages, then that both agree. */
 
 static const uint16_t ports[] = {50000, 50001};
-static const struct twamp_wish wish = {.sender = 0x0a000002, .receiver = 0x0a000001, .sender_ports = ports, .sessions = 2,
-	.receiver_port = 18760, .padding = 30, .timeout = {1500 * NS_PER_MS}, .dscp = 46};
+static const struct twamp_wish wish = {.sender = 0x0a000002,
+				       .receiver = 0x0a000001,
+				       .sender_ports = ports,
+				       .sessions = 2,
+				       .receiver_port = 18760,
+				       .padding = 30,
+				       .timeout = {1500 * NS_PER_MS},
+				       .dscp = 46};
 
 static void hear(struct twamp_client *client, const uint8_t *bytes, size_t count)
 {
@@ -307,8 +316,9 @@ Test(twamp, client_and_server_agree)
 
 Test(twamp, the_client_names_what_the_server_refuses)
 {
-	static const uint8_t no_mode[64], secure[64] = {[15] = 6}, open[64] = {[15] = 1}, closed[48] = {[15] = 5}, fine[48],
-		refused[48] = {4}, no_port[48], one[48] = {[3] = 1}, other[48] = {[3] = 2}, not_started[32] = {1};
+	static const uint8_t no_mode[64], secure[64] = {[15] = 6}, open[64] = {[15] = 1}, closed[48] = {[15] = 5},
+					  fine[48], refused[48] = {4}, no_port[48], one[48] = {[3] = 1},
+					  other[48] = {[3] = 2}, not_started[32] = {1};
 	static const struct {
 		const uint8_t *messages[5];
 		uint8_t accept;

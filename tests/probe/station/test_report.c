@@ -191,7 +191,8 @@ Test(station_report, each_counter_has_its_warning)
 		 "not written, 9 packets not in the capture, 10 answers lost between two queues, 11 requests to "
 		 "another host, 12 requests with an invalid source address, 13 answers of other reflectors, 14 "
 		 "requests that --allow does not list, 15 short TWAMP requests over 100 per second (no limit if "
-		 "--allow lists the sender), 16 requests over --limit-source, 17 requests over --limit-total, 18 requests of sessions "
+		 "--allow lists the sender), 16 requests over --limit-source, 17 requests over --limit-total, 18 "
+		 "requests of sessions "
 		 "without a key, 19 requests with a wrong HMAC, 20 replayed requests, 21 requests for another member "
 		 "link, 22 answers with a wrong HMAC, 23 answers of another member link\n");
 }

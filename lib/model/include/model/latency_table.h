@@ -94,9 +94,9 @@ enum { LATENCY_STATES = LATENCY_STATE_STALE + 1, LATENCY_WORST = 10 };
 
 struct latency_census {
 	uint64_t pairs, by_state[LATENCY_STATES];
-	uint64_t disturbed;                        /* measured pairs with more than 1 % disturbed samples */
-	struct ns oldest, newest;                  /* ages of the pairs that were seen first and last */
-	bool blind; /* pairs were seen, but none of them for half of max_age, or all are stale */
+	uint64_t disturbed;       /* measured pairs with more than 1 % disturbed samples */
+	struct ns oldest, newest; /* ages of the pairs that were seen first and last */
+	bool blind;               /* pairs were seen, but none of them for half of max_age, or all are stale */
 	struct latency_entry worst[LATENCY_WORST]; /* measured pairs, the largest value of the statistic first */
 	size_t worst_count;
 	/*

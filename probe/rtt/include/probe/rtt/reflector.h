@@ -82,9 +82,9 @@ void reflector_destroy(struct reflector *reflector); /* NULL is legal */
 struct reflector_answer {
 	struct stamp_reply reply;
 	uint64_t request_stamp; /* stamp_raw_time() */
-	size_t payload_bytes; /* length of the answer's payload: that of the request, but at least that of the base
-				 packet, or of TWAMP's */
-	int dscp;             /* DSCP requested by a class of service TLV; -1 = the request's own */
+	size_t payload_bytes;   /* length of the answer's payload: that of the request, but at least that of the base
+				   packet, or of TWAMP's */
+	int dscp;               /* DSCP requested by a class of service TLV; -1 = the request's own */
 	const struct stamp_key *key; /* NULL: not authenticated */
 	uint32_t place;              /* index of the session, for reflector_sent() */
 };

@@ -73,9 +73,9 @@ enum {
 	STAMP_PORT = 862,
 	STAMP_BYTES = 44,
 	STAMP_AUTHENTICATED_BYTES = 112,
-	STAMP_REQUEST_MINIMUM = 14, /* TWAMP's shortest request: sequence number, stamp, error estimate */
+	STAMP_REQUEST_MINIMUM = 14,   /* TWAMP's shortest request: sequence number, stamp, error estimate */
 	STAMP_TWAMP_REPLY_BYTES = 41, /* of a TWAMP answer without padding: RFC 5357 section 4.2.1 */
-	STAMP_REPLY_MINIMUM = 38,   /* ends with the last required field, the request's error estimate */
+	STAMP_REPLY_MINIMUM = 38,     /* ends with the last required field, the request's error estimate */
 };
 
 enum stamp_format { STAMP_NTP, STAMP_PTP };
@@ -120,8 +120,8 @@ struct stamp_error_estimate stamp_error_from_ns(struct ns error, bool synchronis
 struct ns stamp_error_to_ns(struct stamp_error_estimate error);
 
 /*
- * Read a request's t1 and write it into the reply. RFC 8762 section 4.3.1 and RFC 5357 section 4.2.1 want an exact copy,
- * and `struct ns` is coarser than NTP.
+ * Read a request's t1 and write it into the reply. RFC 8762 section 4.3.1 and RFC 5357 section 4.2.1 want an exact
+ * copy, and `struct ns` is coarser than NTP.
  */
 uint64_t stamp_raw_time(const uint8_t *request, bool authenticated);
 void stamp_echo_time(uint64_t raw, bool authenticated, uint8_t *reply);

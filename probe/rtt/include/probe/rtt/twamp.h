@@ -72,7 +72,7 @@ struct twamp_server {
 	 * CLOCK_MONOTONIC: close the connection then. INT64_MAX while sessions run: section 3.1 suspends SERVWAIT.
 	 */
 	struct ns deadline;
-	uint32_t sessions;         /* accepted, and not stopped yet */
+	uint32_t sessions;          /* accepted, and not stopped yet */
 	uint64_t accepted, refused; /* answers to Request-TW-Session so far */
 	uint32_t nonce;
 	size_t filled;
