@@ -21,6 +21,7 @@ agent() { # NAME: its process is ${agent[NAME]}
 	ip netns exec "$lab-$1" "$nomora" mesh agent eth0 --address "${address[$1]}/16" --peers "$scratch/peers" \
 		--live "$scratch/live-${rack[$1]}" --interval-us 20000 --timeout-ms 500 --window $window --quiet >>"$scratch/agent-$1" 2>&1 &
 	agent[$1]=$!
+	disown "$!"
 	at_exit kill -9 "$!"
 }
 while read -r name at _ in; do
