@@ -291,27 +291,55 @@ Test(twamp, the_client_asks_for_each_source_port)
 	cr_assert_eq(twamp_client_take(&client, greeting, 64, &answer), 0);
 }
 
-Test(twamp, client_and_server_agree)
+/* Both halves talk until the sessions run; returns the server. */
+static struct twamp_server converse(const struct twamp_terms *of, const struct twamp_wish *wanted,
+				    struct twamp_client *client)
 {
-	struct twamp_server server = begin(&terms);
-	struct twamp_client client;
+	struct twamp_server server = begin(of);
 	struct twamp_message reply;
 
-	twamp_client_begin(&client, &wish);
+	twamp_client_begin(client, wanted);
 	while (answer.length) {
 		reply = answer;
-		hear(&client, reply.bytes, reply.length);
+		hear(client, reply.bytes, reply.length);
 		if (!answer.length)
 			break;
 		reply = answer;
 		give(&server, reply.bytes, reply.length);
 	}
+	return server;
+}
+
+Test(twamp, client_and_server_agree)
+{
+	struct twamp_client client;
+	struct twamp_server server = converse(&terms, &wish, &client);
+	struct twamp_message stopping;
+
 	cr_assert_eq(client.state, TWAMP_CLIENT_RUNNING);
 	cr_assert_eq(server.state, TWAMP_SERVER_RUNNING);
 	cr_assert_eq(server.sessions, 2);
-	twamp_client_stop(&client, &reply);
-	give(&server, reply.bytes, reply.length);
+	twamp_client_stop(&client, &stopping);
+	give(&server, stopping.bytes, stopping.length);
 	cr_assert_eq(server.state, TWAMP_SERVER_REQUEST);
+}
+
+Test(twamp, they_agree_over_ipv6)
+{
+	struct twamp_terms six = terms;
+	struct twamp_wish wanted = wish;
+	struct twamp_client client;
+
+	cr_assert_eq(address_parse("2001:db8::1", &six.address), 0);
+	wanted.receiver = six.address;
+	cr_assert_eq(address_parse("2001:db8::2", &wanted.sender), 0);
+	cr_assert_eq(converse(&six, &wanted, &client).sessions, 2);
+	cr_assert_eq(client.state, TWAMP_CLIENT_RUNNING);
+	cr_assert_eq(address_parse("2001:db8::3", &wanted.receiver), 0);
+	cr_assert_eq(converse(&six, &wanted, &client).sessions, 0);
+	cr_assert_eq(client.accept, TWAMP_NOT_SUPPORTED, "another receiver, by its last byte");
+	cr_assert_eq(converse(&six, &wish, &client).sessions, 0);
+	cr_assert_eq(client.accept, TWAMP_NOT_SUPPORTED, "a client of IPv4");
 }
 
 Test(twamp, the_client_names_what_the_server_refuses)
