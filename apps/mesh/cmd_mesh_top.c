@@ -87,7 +87,7 @@ static int look(const struct latency_matrix *live, const struct top_settings *se
 
 	if (latency_census_take(live, (enum latency_statistic)settings->statistic, now, max_age, &census))
 		return error_set(err, ENOMEM, "out of memory");
-	code = patterns_find(live, (enum latency_statistic)settings->statistic, now, max_age, &patterns);
+	code = patterns_find(live, (enum latency_statistic)settings->statistic, now, census.max_age, &patterns);
 	if (code)
 		code = error_set(err, -code, "out of memory");
 	else

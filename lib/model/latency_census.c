@@ -45,11 +45,15 @@ static void count(struct latency_census *census, const struct latency_entry *ent
 		census->newest = age;
 }
 
+static bool is_all_stale(const struct latency_census *census)
+{
+	return !census->by_state[LATENCY_STATE_MEASURED] && !census->by_state[LATENCY_STATE_UNREACHABLE];
+}
+
 /* With the default of 60 s, half of it is three windows of an agent. */
 static bool is_blind(const struct latency_census *census, struct ns max_age)
 {
-	return (!census->by_state[LATENCY_STATE_MEASURED] && !census->by_state[LATENCY_STATE_UNREACHABLE]) ||
-	       (max_age.v > 0 && census->newest.v > max_age.v / 2);
+	return is_all_stale(census) || (max_age.v > 0 && census->newest.v > max_age.v / 2);
 }
 
 int latency_census_take(const struct latency_matrix *matrix, enum latency_statistic statistic, struct ns now,
@@ -79,7 +83,13 @@ int latency_census_take(const struct latency_matrix *matrix, enum latency_statis
 		reach[entry.destination].answered += state == LATENCY_STATE_MEASURED;
 		reach[entry.destination].unreachable += state == LATENCY_STATE_UNREACHABLE;
 	}
+	census->max_age = max_age;
 	census->blind = census->pairs > census->by_state[LATENCY_STATE_NEVER] && is_blind(census, max_age);
+	if (census->blind && !is_all_stale(census)) {
+		free(reach);
+		latency_census_free(census);
+		return latency_census_take(matrix, statistic, now, (struct ns){max_age.v / 2}, census);
+	}
 	for (uint32_t host = 0; host < hosts; host++)
 		if (latency_live_status(matrix, host) == LATENCY_HOST_ACTIVE && reach[host].unreachable >= LOST_PAIRS &&
 		    !reach[host].answered)

@@ -208,23 +208,25 @@ static void print_mesh(const struct latency_matrix *live, const struct latency_c
 int metrics_write(const struct mesh_pages *pages, const struct serve_call *call, FILE *out)
 {
 	struct ns now = ns_now_wall();
+	struct mesh_pages shown = *pages;
 	struct latency_census census;
 	struct patterns patterns;
 
 	(void)call;
 	if (latency_census_take(pages->live, pages->statistic, now, pages->max_age, &census))
 		return 0;
-	if (patterns_find(pages->live, pages->statistic, now, pages->max_age, &patterns)) {
+	shown.max_age = census.max_age;
+	if (patterns_find(pages->live, pages->statistic, now, shown.max_age, &patterns)) {
 		latency_census_free(&census);
 		return 0;
 	}
 	print_mesh(pages->live, &census, out);
 	print_pattern_metrics(&patterns, out);
 	print_culprits(pages->live, &patterns, out);
-	print_rack_metrics(pages, out);
-	print_rack_losses(pages, now, out);
-	print_pod_metrics(pages, out);
-	print_pair_metrics(pages, &census, now, out);
+	print_rack_metrics(&shown, out);
+	print_rack_losses(&shown, now, out);
+	print_pod_metrics(&shown, out);
+	print_pair_metrics(&shown, &census, now, out);
 	fputs("# EOF\n", out);
 	patterns_free(&patterns);
 	latency_census_free(&census);

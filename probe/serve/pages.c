@@ -147,12 +147,14 @@ static int print_patterns(const struct mesh_pages *pages, struct ns now, FILE *o
 static int write_overview(const struct mesh_pages *pages, const struct serve_call *call, FILE *out)
 {
 	struct ns now = ns_now_wall();
+	struct mesh_pages shown = *pages;
 	struct latency_census census;
 	int code = 0;
 
 	(void)call;
 	if (latency_census_take(pages->live, pages->statistic, now, pages->max_age, &census))
 		return 0;
+	shown.max_age = census.max_age;
 	html_begin(out, "Mesh", true);
 	if (census.blind)
 		fprintf(out, "<p class=\"bad\">The mesh is blind: no pair was seen for %.0f s; all figures are older.",
@@ -170,12 +172,12 @@ static int write_overview(const struct mesh_pages *pages, const struct serve_cal
 	if (census.pairs == census.by_state[LATENCY_STATE_NEVER])
 		fputs("<p class=\"bad\">Nothing is measured yet: no row of an agent has arrived.", out);
 	else if (!census.blind)
-		code = print_patterns(pages, now, out);
+		code = print_patterns(&shown, now, out);
 	if (!code)
-		code = print_heat_map(pages, out);
+		code = print_heat_map(&shown, out);
 	fprintf(out, "<h2>Worst pairs</h2>%s", pair_heads);
 	for (size_t i = 0; i < census.worst_count; i++)
-		print_pair(pages->live, &census.worst[i], now, pages->max_age, out);
+		print_pair(pages->live, &census.worst[i], now, shown.max_age, out);
 	fputs("</table>", out);
 	latency_census_free(&census);
 	return code ? 0 : 200;

@@ -97,6 +97,7 @@ struct latency_census {
 	uint64_t disturbed;       /* measured pairs with more than 1 % disturbed samples */
 	struct ns oldest, newest; /* ages of the pairs that were seen first and last */
 	bool blind;               /* pairs were seen, but none of them for half of max_age, or all are stale */
+	struct ns max_age; /* of what counts as known: half of that given if the mesh is blind, so that all is stale */
 	struct latency_entry worst[LATENCY_WORST]; /* measured pairs, the largest value of the statistic first */
 	size_t worst_count;
 	/*
