@@ -152,6 +152,8 @@ size_t twamp_server_take(struct twamp_server *server, const uint8_t *bytes, size
 	else
 		answer_command(server, wall, answer);
 	server->filled = 0;
-	server->deadline = server->state == TWAMP_SERVER_RUNNING ? (struct ns){INT64_MAX} : ns_add(now, servwait);
+	server->deadline = ns_add(now, servwait);
+	if (server->state == TWAMP_SERVER_RUNNING)
+		server->deadline.v = INT64_MAX;
 	return taken;
 }
