@@ -71,6 +71,17 @@ check "a host leaves" leave h2 10.9.0.2
 becomes "it is no member then" "$members" "h1 10.9.0.11 - r1" "$three"
 becomes "and no peer" "$scratch/h1.peers" "h1 10.9.0.11 - r1" "$three"
 
+# One command for a host's units and its membership; a systemctl that does nothing.
+mkdir "$scratch/path"
+printf '#!/bin/sh\n' >"$scratch/path/systemctl"
+chmod +x "$scratch/path/systemctl"
+join h5 10.9.0.5
+becomes "another joins" "$members" "h1 10.9.0.11 - r1" "$three" "h5 10.9.0.5 -"
+hard_end "${host[h5]}"
+check "setup --remove" env "PATH=$scratch/path:$PATH" "$nomora" setup host --server "nats://127.0.0.1:$port" --interface lo \
+	--address 10.9.0.5/24 --name h5 --folder "$scratch/etc" --remove
+becomes "ends its membership" "$members" "h1 10.9.0.11 - r1" "$three"
+
 hard_end "$server"
 wait_for 60 grep -q 'lost the connection' "$scratch/h1.err" && wait_for 60 grep -q 'lost the connection' "$scratch/members.err" &&
 	pass "both sides say that the server is gone" || fail "both sides say that the server is gone" "$(told)"
