@@ -87,19 +87,46 @@ static void sort_series(uint8_t *order, const float *cells)
 	}
 }
 
-static void compute_table(struct sim_latency *latency)
+static void fill_table(const struct sim_latency *latency, double us[SIM_DISTANCES][SIM_LATENCY_SERIES],
+		       struct sim_latency_table *table)
 {
 	for (int d = 0; d < SIM_DISTANCES; d++) {
 		for (int k = 0; k < SIM_LATENCY_SERIES; k++) {
-			float *cells = latency->rtt_us + d * SIM_LATENCY_CLASS_CELLS + k * SIM_LATENCY_SCALES;
-			double value = series_us(latency, d, k);
+			float *cells = table->rtt_us + d * SIM_LATENCY_CLASS_CELLS + k * SIM_LATENCY_SCALES;
 
 			for (int q = 0; q < SIM_LATENCY_SCALES; q++)
-				cells[q] = (float)value * latency->scale[d][q];
+				cells[q] = (float)us[d][k] * latency->scale[d][q];
 		}
-		sort_series(latency->order[d], latency->rtt_us + d * SIM_LATENCY_CLASS_CELLS);
+		sort_series(table->order[d], table->rtt_us + d * SIM_LATENCY_CLASS_CELLS);
 	}
-	latency->rtt_us[SIM_SAME_MACHINE_CELL] = (float)latency->settings.same_machine_us;
+	table->rtt_us[SIM_SAME_MACHINE_CELL] = (float)latency->settings.same_machine_us;
+}
+
+/* Stores the values of this second, and fills the table of what the policy believes. */
+static void believe(struct sim_latency *latency, double us[SIM_DISTANCES][SIM_LATENCY_SERIES])
+{
+	uint64_t age = latency->settings.age_s, seconds = age + 1;
+	uint64_t oldest = latency->second < age ? 0 : (latency->second - age) % seconds;
+	double seen[SIM_DISTANCES][SIM_LATENCY_SERIES];
+
+	memcpy(latency->past[latency->second % seconds], us, sizeof *latency->past);
+	for (int d = 0; d < SIM_DISTANCES; d++)
+		for (int k = 0; k < SIM_LATENCY_SERIES; k++)
+			seen[d][k] = latency->past[oldest][d][k] *
+				     exp(latency->settings.error * rng_normal(&latency->error_rng));
+	fill_table(latency, seen, &latency->seen);
+}
+
+static void compute_tables(struct sim_latency *latency)
+{
+	double us[SIM_DISTANCES][SIM_LATENCY_SERIES];
+
+	for (int d = 0; d < SIM_DISTANCES; d++)
+		for (int k = 0; k < SIM_LATENCY_SERIES; k++)
+			us[d][k] = series_us(latency, d, k);
+	fill_table(latency, us, &latency->now);
+	if (latency->believed == &latency->seen)
+		believe(latency, us);
 }
 
 /* Applies recorded round trips up to now. */
@@ -132,19 +159,22 @@ int sim_latency_start(struct sim_latency *latency, const struct sim_latency_sett
 	latency->reach = calloc((size_t)layout->cluster->machine_count + 1, sizeof *latency->reach);
 	latency->present = calloc((size_t)layout->cluster->machine_count + 1, sizeof *latency->present);
 	latency->asked = calloc((size_t)layout->cluster->machine_count + 1, sizeof *latency->asked);
-	if (!latency->reach || !latency->present || !latency->asked)
+	latency->past = calloc((size_t)settings->age_s + 1, sizeof *latency->past);
+	if (!latency->reach || !latency->present || !latency->asked || !latency->past)
 		return -ENOMEM;
+	latency->believed = settings->age_s > 0 || settings->error > 0 ? &latency->seen : &latency->now;
 	rng_seed(&latency->rng, settings->seed);
+	rng_seed(&latency->error_rng, ~settings->seed);
 	for (int d = 0; d < SIM_DISTANCES; d++) {
 		for (int q = 0; q < SIM_LATENCY_SCALES; q++)
 			latency->scale[d][q] = (float)(low[d] + (high[d] - low[d]) * (q + 0.5) / SIM_LATENCY_SCALES);
 		for (int k = 0; k < SIM_LATENCY_SERIES; k++) {
-			latency->order[d][k] = (uint8_t)k;
+			latency->now.order[d][k] = latency->seen.order[d][k] = (uint8_t)k;
 			latency->spread[d][k] = settings->spread * rng_normal(&latency->rng);
 			latency->drift[d][k] = settings->drift * rng_normal(&latency->rng);
 		}
 	}
-	compute_table(latency);
+	compute_tables(latency);
 	/*
 	 * No view is needed if nothing was recorded. But a live scheduler's journal may have default round trips and no
 	 * measurements: a view then serves the defaults, unless recorded series are set.
@@ -162,6 +192,8 @@ void sim_latency_end(struct sim_latency *latency)
 	free(latency->reach);
 	free(latency->present);
 	free(latency->asked);
+	free(latency->past);
+	latency->past = NULL;
 	latency->view = NULL;
 	latency->reach = NULL;
 	latency->present = NULL;
@@ -177,7 +209,7 @@ static void draw_second(struct sim_latency *latency)
 			latency->drift[d][k] = keep * latency->drift[d][k] + draw * rng_normal(&latency->rng);
 	}
 	latency->second++;
-	compute_table(latency);
+	compute_tables(latency);
 }
 
 int sim_latency_next_second(struct sim_latency *latency, int64_t now_us, bool *moved)
@@ -218,7 +250,13 @@ uint32_t sim_latency_cell(const struct sim_latency *latency, uint32_t a, uint32_
 float sim_latency_rtt_us(const struct sim_latency *latency, uint32_t a, uint32_t b)
 {
 	return latency->view ? latency_view_get(latency->view, a, b, NULL)
-			     : latency->rtt_us[sim_latency_cell(latency, a, b)];
+			     : latency->now.rtt_us[sim_latency_cell(latency, a, b)];
+}
+
+float sim_latency_believed_us(const struct sim_latency *latency, uint32_t a, uint32_t b)
+{
+	return latency->view ? latency_view_get(latency->view, a, b, NULL)
+			     : latency->believed->rtt_us[sim_latency_cell(latency, a, b)];
 }
 
 static void source_row(const void *context, uint32_t root, uint32_t first, uint32_t count, float *rtt_us)
@@ -239,8 +277,8 @@ static void source_row(const void *context, uint32_t root, uint32_t first, uint3
 			rack = cluster->machines[machine].rack;
 			d = distance(cluster, root_rack, rack);
 		}
-		rtt_us[c] = latency->rtt_us[machine == root ? (uint32_t)SIM_SAME_MACHINE_CELL
-							    : cell_at(latency, d, root, machine)];
+		rtt_us[c] = latency->believed->rtt_us[machine == root ? (uint32_t)SIM_SAME_MACHINE_CELL
+								      : cell_at(latency, d, root, machine)];
 	}
 }
 
@@ -312,11 +350,11 @@ void sim_latency_set_present(struct sim_latency *latency, uint32_t machine, bool
 	}
 }
 
-/* The largest round trip from the machine to another at this distance; -1 if there is none. */
+/* The largest believed round trip from the machine to another at this distance; -1 if there is none. */
 static float most_us(struct sim_latency *latency, uint32_t machine, enum sim_distance distance)
 {
 	const struct sim_reach *reach = find_reach(latency, machine, distance);
-	const float *cells = latency->rtt_us + (int)distance * SIM_LATENCY_CLASS_CELLS;
+	const float *cells = latency->believed->rtt_us + (int)distance * SIM_LATENCY_CLASS_CELLS;
 	float most = -1;
 
 	for (int k = 0; k < SIM_LATENCY_SERIES; k++) {
@@ -329,9 +367,9 @@ static float most_us(struct sim_latency *latency, uint32_t machine, enum sim_dis
 }
 
 /* Returns a lower bound of the round trips at this distance: the smallest series times the smallest scale. */
-static float least_us(const struct sim_latency *latency, enum sim_distance d)
+static float least_us(const struct sim_latency_table *table, enum sim_distance d)
 {
-	return latency->rtt_us[(int)d * SIM_LATENCY_CLASS_CELLS + latency->order[d][0] * SIM_LATENCY_SCALES];
+	return table->rtt_us[(int)d * SIM_LATENCY_CLASS_CELLS + table->order[d][0] * SIM_LATENCY_SCALES];
 }
 
 /*
@@ -343,10 +381,12 @@ static void source_extremes(const void *context, uint32_t root, float *least, fl
 	struct sim_latency *latency = (struct sim_latency *)context; /* find_reach() updates the cache */
 	const struct cluster *cluster = latency->cluster;
 	uint32_t root_rack = cluster->machines[root].rack;
-	float same_us = latency->rtt_us[SIM_SAME_MACHINE_CELL], of[SIM_DISTANCES], *bounds = least ? least : most;
+	float same_us = latency->believed->rtt_us[SIM_SAME_MACHINE_CELL], of[SIM_DISTANCES],
+	      *bounds = least ? least : most;
 
 	for (int d = 0; d < SIM_DISTANCES; d++)
-		of[d] = least ? least_us(latency, (enum sim_distance)d) : most_us(latency, root, (enum sim_distance)d);
+		of[d] = least ? least_us(latency->believed, (enum sim_distance)d)
+			      : most_us(latency, root, (enum sim_distance)d);
 	for (uint32_t r = 0; r < cluster->rack_count; r++)
 		bounds[r] = of[distance(cluster, root_rack, r)];
 	bounds[root_rack] = least ? fminf(bounds[root_rack], same_us) : fmaxf(bounds[root_rack], same_us);
@@ -366,12 +406,12 @@ float sim_latency_nearest_us(struct sim_latency *latency, uint32_t machine)
 	for (int d = 0; d < SIM_DISTANCES; d++) {
 		const struct sim_reach *reach;
 
-		if (least <= least_us(latency, (enum sim_distance)d))
+		if (least <= least_us(&latency->now, (enum sim_distance)d))
 			continue;
 		reach = find_reach(latency, machine, (enum sim_distance)d);
 		for (int i = 0; i < SIM_LATENCY_SERIES; i++) {
-			int k = latency->order[d][i];
-			const float *cells = latency->rtt_us + d * SIM_LATENCY_CLASS_CELLS + k * SIM_LATENCY_SCALES;
+			int k = latency->now.order[d][i];
+			const float *cells = latency->now.rtt_us + d * SIM_LATENCY_CLASS_CELLS + k * SIM_LATENCY_SCALES;
 			uint32_t scale = reach->least[d][k];
 
 			if (cells[0] >= least)

@@ -46,7 +46,7 @@ int sim_create_p(struct sim *sim)
 static void compute_steps(struct sim *sim)
 {
 	for (uint32_t i = 0; i < SIM_LATENCY_CELLS; i++) {
-		double index = (double)sim->latency.rtt_us[i] / CURVE_STEP_US + 0.5;
+		double index = (double)sim->latency.now.rtt_us[i] / CURVE_STEP_US + 0.5;
 
 		sim->step_of_cell[i] = (uint16_t)(index < sim->steps ? index : sim->steps);
 	}
@@ -60,7 +60,7 @@ void sim_compute_p(struct sim *sim)
 	}
 	for (uint32_t c = 0; c < sim->settings->curve_count; c++) {
 		for (uint32_t i = 0; i < SIM_LATENCY_CELLS; i++)
-			sim->p[c][i] = (float)sim_performance_at(sim, c, (double)sim->latency.rtt_us[i]);
+			sim->p[c][i] = (float)sim_performance_at(sim, c, (double)sim->latency.now.rtt_us[i]);
 	}
 }
 

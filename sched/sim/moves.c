@@ -38,7 +38,7 @@ static double predict(const struct sim *sim, uint32_t job, int32_t root, int32_t
 
 	*origin = LATENCY_ORIGIN_MEASURED;
 	rtt_us = latency->view ? latency_view_get(latency->view, (uint32_t)root, (uint32_t)machine, origin)
-			       : sim_latency_rtt_us(latency, (uint32_t)root, (uint32_t)machine);
+			       : sim_latency_believed_us(latency, (uint32_t)root, (uint32_t)machine);
 	return sim_performance_at(sim, sim->jobs[job].curve, (double)rtt_us);
 }
 

@@ -174,7 +174,8 @@ void sim_record_decision(struct sim *sim, uint32_t task, enum journal_decision d
 	if (!sim->watch->journal)
 		return;
 	snprintf(number, sizeof number, "%" PRIu32, task - described->first_task);
-	rtt_us = predicted ? (double)sim_latency_rtt_us(&sim->latency, (uint32_t)job->root_machine, (uint32_t)to) : NAN;
+	rtt_us = predicted ? (double)sim_latency_believed_us(&sim->latency, (uint32_t)job->root_machine, (uint32_t)to)
+			   : NAN;
 	emit(sim, &(struct journal_event){
 			  .kind = JOURNAL_DECISION,
 			  .time_us = sim->now_us,

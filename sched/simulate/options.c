@@ -100,6 +100,10 @@ const struct option_row simulate_option_rows[] = {
 		struct simulate_options, series, "series", 0, "PATH",
 		"recorded round trips (a value a second, a mesh's history or its matrix): a folder with rack*, pod*, "
 		"across*, or a file"),
+	OPTION_INTEGER(struct simulate_options, latency_age_s, "latency-age", 0, "S", 0, 86400,
+		       "the policy knows the round trips of S seconds ago"),
+	OPTION_DOUBLE(struct simulate_options, measurement_error, "measurement-error", 0, "SHARE", 0, 2,
+		      "standard deviation of the logarithm of the round trips that the policy knows"),
 	OPTION_HEADING("Rounds"),
 	OPTION_DOUBLE(struct simulate_options, round_s, "round-s", 0, "S", 0, 1e6,
 		      "time from round to round; 0 = a round when something has changed"),

@@ -215,6 +215,10 @@ json_t *simulate_settings_json(const struct simulate *simulate)
 		json_object_set_new(object, "migrate", moves_json(options));
 	if (options->job_curves)
 		json_object_set_new(object, "job_curves", json_string(options->job_curves));
+	if (options->latency_age_s > 0)
+		json_object_set_new(json_object_get(object, "latency"), "age_s", json_integer(options->latency_age_s));
+	if (options->measurement_error > 0)
+		json_object_set_new(json_object_get(object, "latency"), "error", json_real(options->measurement_error));
 	if (options->series)
 		json_object_set_new(json_object_get(object, "latency"), "series", json_string(options->series));
 	return object;

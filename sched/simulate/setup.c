@@ -158,6 +158,8 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 		.spike_chance = options->spike_chance,
 		.spike_factor = 5,
 		.seed = (uint64_t)options->seed,
+		.age_s = (uint32_t)options->latency_age_s,
+		.error = options->measurement_error,
 	};
 	code = parse_topology(options->topology, settings, err);
 	if (code == 0 && options->windows)
@@ -295,6 +297,10 @@ int simulate_check(const struct simulate_options *options, struct error *err)
 	if (code == 0 && options->job_curves && options->journal)
 		return error_set(err, EINVAL,
 				 "--job-curves cannot be used with --journal: its jobs have their curves already");
+	if (code == 0 && options->journal && (options->latency_age_s > 0 || options->measurement_error > 0))
+		return error_set(err, EINVAL,
+				 "--latency-age and --measurement-error cannot be used with --journal: its round trips "
+				 "are those that were known");
 	if (code == 0)
 		code = simulate_check_window(options, err);
 	if (code == 0)

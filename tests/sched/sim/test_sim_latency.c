@@ -49,7 +49,7 @@ static void next_second(struct sim_latency *which)
 
 static float rtt_us(uint32_t a, uint32_t b)
 {
-	return latency.rtt_us[sim_latency_cell(&latency, a, b)];
+	return latency.now.rtt_us[sim_latency_cell(&latency, a, b)];
 }
 
 Test(sim_latency, pairs_are_symmetric_and_within_their_level)
@@ -95,16 +95,16 @@ Test(sim_latency, recorded_levels_vary_by_drift_and_noise)
 	sim_latency_end(&latency);
 	set.relative = true;
 	cr_assert_eq(sim_latency_start(&latency, &settings, layout, NULL), 0);
-	cr_expect_float_eq(latency.rtt_us[2 * SIM_LATENCY_CLASS_CELLS], 520 * 40 / 80 * latency.scale[2][0], 1e-3);
-	before = latency.rtt_us[0];
+	cr_expect_float_eq(latency.now.rtt_us[2 * SIM_LATENCY_CLASS_CELLS], 520 * 40 / 80 * latency.scale[2][0], 1e-3);
+	before = latency.now.rtt_us[0];
 	next_second(&latency);
-	cr_expect_eq(latency.rtt_us[0], before);
+	cr_expect_eq(latency.now.rtt_us[0], before);
 	sim_latency_end(&latency);
 	settings.noise = 0.1;
 	cr_assert_eq(sim_latency_start(&latency, &settings, layout, NULL), 0);
-	before = latency.rtt_us[0];
+	before = latency.now.rtt_us[0];
 	next_second(&latency);
-	cr_expect_neq(latency.rtt_us[0], before);
+	cr_expect_neq(latency.now.rtt_us[0], before);
 }
 
 /* Two values for each of the 42 series of a distance: series k begins with value 2 k, and the values repeat. */
@@ -124,7 +124,7 @@ Test(sim_latency, a_recorded_series_is_followed_second_by_second)
 	cr_assert_eq(sim_latency_start(&latency, &settings, layout, NULL), 0);
 	for (int second = 0; second <= VALUES; second++) {
 		for (int k = 0; k < SIM_LATENCY_SERIES; k++)
-			cr_assert_float_eq(latency.rtt_us[k * SIM_LATENCY_SCALES],
+			cr_assert_float_eq(latency.now.rtt_us[k * SIM_LATENCY_SCALES],
 					   (100 + (2 * k + second) % VALUES) * latency.scale[0][0], 1e-3,
 					   "series %d, second %d", k, second);
 		next_second(&latency);
@@ -148,6 +148,8 @@ Test(sim_latency, rows_and_nearest_machines_equal_brute_force)
 		settings.seed = rng_next(&rng);
 		settings.noise = 0.5;
 		settings.spike_chance = 0.1;
+		settings.age_s = (uint32_t)rng_below(&rng, 4);
+		settings.error = round % 2 ? 0.3 : 0;
 		for (int d = 0; d < SIM_DISTANCES; d++)
 			settings.level_us[d] = 20 + 300 * rng_uniform(&rng);
 		cr_assert_eq(sim_latency_start(&latency, &settings, layout, NULL), 0);
@@ -173,15 +175,46 @@ Test(sim_latency, rows_and_nearest_machines_equal_brute_force)
 				cr_expect_lt(row[c], 0);
 				continue;
 			}
-			cr_expect_eq(row[c], rtt_us(root, machine));
+			cr_expect_eq(row[c], sim_latency_believed_us(&latency, root, machine));
 			if (machine != root && present[machine])
-				least = fminf(least, row[c]);
+				least = fminf(least, rtt_us(root, machine));
 		}
 		cr_expect_eq(sim_latency_nearest_us(&latency, root), least);
 		teardown();
 		layout = NULL;
 		cluster = NULL;
 	}
+}
+
+/* The policy knows the round trips of age_s seconds ago, with an error; those that count do not depend on either. */
+Test(sim_latency, the_believed_round_trips_are_old_and_have_an_error)
+{
+	enum { SECONDS = 200, AGE = 10 };
+	static float true_us[SECONDS];
+	struct sim_latency exact = {0};
+	double sum = 0, squares = 0;
+
+	make(90, 10, 3);
+	sim_latency_settings_default(&settings);
+	cr_assert_eq(sim_latency_start(&exact, &settings, layout, NULL), 0);
+	settings.age_s = AGE;
+	settings.error = 0.1;
+	cr_assert_eq(sim_latency_start(&latency, &settings, layout, NULL), 0);
+	for (int second = 0; second < SECONDS; second++) {
+		double error;
+
+		true_us[second] = rtt_us(3, 47);
+		cr_assert_eq(true_us[second], sim_latency_rtt_us(&exact, 3, 47));
+		error = log(
+			(double)(sim_latency_believed_us(&latency, 3, 47) / true_us[second < AGE ? 0 : second - AGE]));
+		sum += error;
+		squares += error * error;
+		next_second(&latency);
+		next_second(&exact);
+	}
+	cr_expect_float_eq(sum / SECONDS, 0, 0.03, "%g", sum / SECONDS);
+	cr_expect_float_eq(sqrt(squares / SECONDS), 0.1, 0.02, "%g", sqrt(squares / SECONDS));
+	sim_latency_end(&exact);
 }
 
 static void expect_same_row(const struct cost_row *a, const struct cost_row *b)
@@ -215,6 +248,7 @@ Test(sim_latency, rows_of_costs_equal_those_of_every_machine)
 		make(machines, 1 + (uint32_t)rng_below(&rng, 12), 1 + (uint32_t)rng_below(&rng, 4));
 		sim_latency_settings_default(&settings);
 		settings.seed = rng_next(&rng);
+		settings.error = round % 2 ? 0.3 : 0;
 		for (int d = 0; d < SIM_DISTANCES; d++)
 			settings.level_us[d] = 20 + 300 * rng_uniform(&rng);
 		cr_assert_eq(sim_latency_start(&latency, &settings, layout, NULL), 0);
@@ -268,14 +302,14 @@ Test(sim_latency, series_have_the_given_level_and_noise)
 	settings.noise = 0.2;
 	cr_assert_eq(sim_latency_start(&latency, &settings, layout, NULL), 0);
 	cr_assert_eq(sim_latency_start(&again, &settings, layout, NULL), 0);
-	last = log((double)latency.rtt_us[0]);
+	last = log((double)latency.now.rtt_us[0]);
 	for (int s = 0; s < seconds; s++) {
 		double now;
 
 		next_second(&latency);
 		next_second(&again);
-		cr_assert_eq(latency.rtt_us[100], again.rtt_us[100]);
-		now = log((double)latency.rtt_us[0]);
+		cr_assert_eq(latency.now.rtt_us[100], again.now.rtt_us[100]);
+		now = log((double)latency.now.rtt_us[0]);
 		sum += now;
 		squares += (now - last) * (now - last);
 		last = now;

@@ -12,6 +12,9 @@
  *
  * If a workload has recorded round trips, a latency view of these replaces the series; a pair without a record has the
  * level of its distance.
+ *
+ * The policy may believe other round trips than those that count: older ones, with an error of measurement. The source
+ * (sim_latency_source()) has these.
  */
 #ifndef SIM_LATENCY_H
 #define SIM_LATENCY_H
@@ -50,8 +53,16 @@ struct sim_latency_settings {
 	 * value is used as the level of a drawn series with drift, noise and spikes.
 	 */
 	const struct rtt_series_set *recorded;
+	/*
+	 * What the policy believes: the round trips of age_s seconds ago (at most those of second 0), each series times
+	 * exp(error * a normal random number), which is drawn anew each second. Without effect on recorded round trips
+	 * of a workload.
+	 */
+	uint32_t age_s;
+	double error;
 };
-/* Levels 70, 200, 520 us (docs/reproduction.md), 1 us on one machine, spread 0.1, drift 0.1, noise 0.1, no spikes. */
+/* Levels 70, 200, 520 us (docs/reproduction.md), 1 us on one machine, spread 0.1, drift 0.1, noise 0.1, no spikes; the
+ * policy believes the present round trips. */
 void sim_latency_settings_default(struct sim_latency_settings *settings);
 
 /*
@@ -65,6 +76,13 @@ struct sim_reach {
 	bool known[SIM_DISTANCES], listed;
 };
 
+/* The round trips of one second. */
+struct sim_latency_table {
+	float rtt_us[SIM_LATENCY_CELLS];
+	uint8_t order[SIM_DISTANCES][SIM_LATENCY_SERIES]; /* numbers of the series, in ascending order of round trip */
+};
+
+/* Must not be copied: it points into itself. */
 struct sim_latency {
 	struct sim_latency_settings settings;
 	const struct cost_layout *layout; /* borrowed */
@@ -72,15 +90,18 @@ struct sim_latency {
 	struct rng rng;
 	double spread[SIM_DISTANCES][SIM_LATENCY_SERIES], drift[SIM_DISTANCES][SIM_LATENCY_SERIES];
 	float scale[SIM_DISTANCES][SIM_LATENCY_SCALES];
-	float rtt_us[SIM_LATENCY_CELLS];                  /* the table: round trips in this second */
-	uint8_t order[SIM_DISTANCES][SIM_LATENCY_SERIES]; /* numbers of the series, in ascending order of round trip */
-	struct sim_reach *reach;                          /* [machines] */
-	uint32_t *asked, asked_count;                     /* [machines] list of the machines with a cached reach */
-	bool *present;                                    /* [machines] */
-	struct latency_view *view;                        /* NULL: round trips come from the table above */
-	const struct workload *recorded;                  /* source of the view's updates */
-	size_t next;      /* index in recorded->latencies of the next round trip to apply */
-	uint64_t changes; /* number of updates of the view */
+	struct sim_latency_table now, seen; /* seen: what the policy believes, if that differs */
+	struct sim_latency_table *believed; /* &now or &seen */
+	double (*past)[SIM_DISTANCES]
+		      [SIM_LATENCY_SERIES]; /* [age_s + 1] the series' values, by second modulo age_s + 1 */
+	struct rng error_rng;
+	struct sim_reach *reach;         /* [machines] */
+	uint32_t *asked, asked_count;    /* [machines] list of the machines with a cached reach */
+	bool *present;                   /* [machines] */
+	struct latency_view *view;       /* NULL: round trips come from the tables above */
+	const struct workload *recorded; /* source of the view's updates */
+	size_t next;                     /* index in recorded->latencies of the next round trip to apply */
+	uint64_t changes;                /* number of updates of the view */
 	uint64_t second;
 };
 
@@ -94,12 +115,13 @@ void sim_latency_end(struct sim_latency *latency);
  */
 int sim_latency_next_second(struct sim_latency *latency, int64_t now_us, bool *moved);
 
-/* Round trip at this second; INFINITY: unreachable. */
+/* Round trip at this second; INFINITY: unreachable. believed_us: what the policy believes. */
 float sim_latency_rtt_us(const struct sim_latency *latency, uint32_t a, uint32_t b);
+float sim_latency_believed_us(const struct sim_latency *latency, uint32_t a, uint32_t b);
 
-/* Index in rtt_us of the pair's round trip: the same for (a, b) and (b, a), and in every second. */
+/* Index in a table of the pair's round trip: the same for (a, b) and (b, a), and in every second. */
 uint32_t sim_latency_cell(const struct sim_latency *latency, uint32_t a, uint32_t b);
-struct cost_source sim_latency_source(struct sim_latency *latency);
+struct cost_source sim_latency_source(struct sim_latency *latency); /* of the believed round trips */
 
 /* Adds or removes a machine; all are absent at second 0. O(machines whose reach is cached). */
 void sim_latency_set_present(struct sim_latency *latency, uint32_t machine, bool present);
