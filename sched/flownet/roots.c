@@ -6,7 +6,8 @@
  * task with the k-th highest cost of staying, as long as this costs less than the root's waiting. With by_size, roots
  * of small jobs come first among those of equal cost: what is left may suffice for the whole of a small job. Of the
  * first roots, whose jobs' tasks together find free slots, those of large jobs choose first, because small jobs fit
- * into what large ones leave; then the other roots choose. No other assignment costs less, because costs are additive
+ * into what large ones leave; then the other roots choose. Roots of jobs with running tasks choose before all of them.
+ * No other assignment costs less, because costs are additive
  * and any root can take any slot. No more tasks of a job are displaced than its U_J holds. Takes time linear in the
  * number of waiting jobs or, if there are too few slots, in the number of all tasks.
  */
@@ -205,14 +206,23 @@ static int plan_departures(struct flownet *net, struct candidates *roots, const 
 	return code;
 }
 
+/* A root with running tasks chooses before others: it has the fewest good machines, and its tasks stay where they are.
+ */
+static bool chooses_later(const struct flownet *net, const struct net_waiter *root)
+{
+	return net->policy.by_size && net->jobs[root->job].running == 0;
+}
+
 static int plan_all(struct flownet *net, struct candidates *roots, const struct candidates *movable, size_t slots,
 		    struct flownet_round *round)
 {
 	int code = plan_departures(net, roots, movable, slots, round);
 
 	sort_for_choice(roots, slots);
-	for (size_t i = 0; i < roots->count && code == 0; i++)
-		code = plan_root(net, &roots->items[i]);
+	for (int later = 0; later <= 1; later++)
+		for (size_t i = 0; i < roots->count && code == 0; i++)
+			if (chooses_later(net, &roots->items[i]) == later)
+				code = plan_root(net, &roots->items[i]);
 	return code;
 }
 

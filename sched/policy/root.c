@@ -5,7 +5,7 @@
  * free slots (policy_priv.h). The candidates are the machines with a free slot in these racks:
  * - racks with free slots for all of the job's tasks that have no machine yet, whether they have arrived or not
  * - racks in which tasks of the job run
- * - without any of these, all racks
+ * - if there are none of the first kind, all racks, of which only the machines with the most free slots
  * A machine that no other one reaches is a candidate only if there is no other: a job that fits on it whole would look
  * as if it cost nothing there.
  * Of equal machines, the one in the fuller rack is taken, so that the emptier ones remain for larger jobs.
@@ -144,16 +144,20 @@ static int most_free_first(const void *left, const void *right)
 static void list_candidates(struct root_search *search)
 {
 	uint32_t racks = search->placer->layout->rack_count;
+	bool any_fits = false;
 
 	for (uint32_t r = 0; r < racks; r++) {
 		bool fits = room_of(search, r) >= search->tasks;
 
+		any_fits |= fits;
 		if (flownet_free_in_rack(search->net, r) > 0 && (fits || has_sibling(search, r)))
 			add_rack(search, r);
 	}
-	for (uint32_t r = 0, none = search->count == 0; none && r < racks; r++) {
+	for (uint32_t r = 0; !any_fits && r < racks; r++) {
 		uint32_t first = search->count;
 
+		if (has_sibling(search, r))
+			continue;
 		add_rack(search, r);
 		qsort(&search->placer->candidates[first], search->count - first, sizeof *search->placer->candidates,
 		      most_free_first);
