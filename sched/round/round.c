@@ -204,24 +204,43 @@ static int run(struct placer *placer, const struct round_options *options, struc
 		       : code;
 }
 
+/* Returns the free slots of each machine; NULL: out of memory. The caller frees it. */
+static int32_t *list_free(const struct flownet *net)
+{
+	uint32_t machines = flownet_cluster(net)->machine_count;
+	int32_t *slots = malloc((machines + (size_t)1) * sizeof *slots);
+
+	for (uint32_t m = 0; slots && m < machines; m++)
+		slots[m] = flownet_free(net, m);
+	return slots;
+}
+
 int round_run(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
 	      struct error *err)
 {
 	struct flownet *net = placer_net(placer);
+	int32_t *free_before = options->bound ? list_free(net) : NULL;
 	int code, settled;
 
 	flownet_network_free(&outcome->network);
-	*outcome = (struct round_outcome){.moves = outcome->moves, .move_capacity = outcome->move_capacity};
-	code = failed(round_gangs_try(net, options), err);
+	*outcome = (struct round_outcome){
+		.moves = outcome->moves, .move_capacity = outcome->move_capacity, .bound = outcome->bound};
+	code = failed(options->bound && !free_before ? -ENOMEM : round_gangs_try(net, options), err);
 	if (code == 0)
 		code = run(placer, options, outcome, err);
 	settled = failed(round_gangs_settle(net, options, code != 0, outcome), code == 0 ? err : NULL);
-	return code == 0 ? settled : code;
+	code = code == 0 ? settled : code;
+	if (code == 0 && options->bound)
+		code = failed(placer_bound(placer, free_before, outcome->moves, outcome->move_count, &outcome->bound),
+			      err);
+	free(free_before);
+	return code;
 }
 
 void round_outcome_free(struct round_outcome *outcome)
 {
 	flownet_network_free(&outcome->network);
+	placer_bound_free(&outcome->bound);
 	free(outcome->moves);
 	*outcome = (struct round_outcome){0};
 }

@@ -55,6 +55,7 @@ struct round_options {
 	bool whole_cost; /* outcome->cost includes pinned tasks and unrouted units; this takes a pass over all tasks */
 	bool one_solve;  /* places roots with the other tasks; those whose root waited come in a later round */
 	bool keep_network; /* stores the network before the last solve in outcome->network */
+	bool bound;        /* sets outcome->bound, see placer_bound() */
 };
 
 struct round_outcome {
@@ -70,6 +71,7 @@ struct round_outcome {
 	struct flownet_round last;      /* result of the last solve; its moves are NULL, see `moves` above */
 	int64_t cost;                   /* cost of the last solve's flow; see whole_cost */
 	struct flownet_network network; /* the network before the last solve; empty without keep_network */
+	struct placer_bound bound; /* of all tasks to which the round gave a machine; empty without options.bound */
 };
 
 /* Returns 0, or -errno with err set as flownet_solve() does. Overwrites *outcome, but reuses its memory. */
