@@ -39,6 +39,16 @@ TENTH = ["--fraction", "0.1", "--topology", "2x48"]
 HOUR = TENTH + ["--hours", "1"]
 RULES = ["--roots", "best", "--spill", "best", "--unscheduled-capacity", "0", "--machine-arcs", "1024"]
 DEFAULT, OTHERS = "nomora:p_m=1000,p_r=1000", [P110, P105, "first_fit", "quincy"]
+# The default beside the others, with the same seeds: the options of each condition, on the tenth and its first hour.
+MEASURED = ["memcached", "mpi-allreduce", "mpi-pingpong", "nginx", "pgbench", "redis"]
+CONDITIONS = {**{f"{slots} slots": ["--slots", str(slots)] for slots in range(11, 17)},
+              "STRADS alone": ["--curve-mix", "strads=1"],
+              "six measured curves": ["--curve-mix", ",".join(f"{name}-1=1" for name in MEASURED)],
+              "192 machines a rack": ["--topology", "2x192"],
+              "round trips 10 s old": ["--latency-age", "10"], "round trips 60 s old": ["--latency-age", "60"],
+              "10 % error of measurement": ["--measurement-error", "0.1"],
+              "60 s old, 10 % error": ["--latency-age", "60", "--measurement-error", "0.1"]}
+SEEDS = "1,2,3,4,5,6,7,8,9,10"
 SWEEPS = {"slots": "11,12,13,14,15,16", "rack-us": "40,60,70,80,100,120", "pod-us": "100,150,200,250,300,400,570",
           "noise": "0,0.1,0.2,0.4", "spread": "0,0.1,0.3", "drift": "0,0.1,0.4", "spikes": "0,0.005,0.02", "round-s": "0,1,10,60,1800", "roots": "any,best,first,solver", "workers": "same-round,next-round",
           "spill": "any,best", "two-significant-digits": "no,yes", "solver-time": "zero,published"}
@@ -53,6 +63,10 @@ def policies(*names):
     return [part for name in names for part in ("-p", name)]
 
 
+def pair(condition, which):
+    return "pair-" + re.sub(r"\W+", "-", condition) + "-" + which
+
+
 def runs():
     """Returns the options of each run, by name."""
     made = {"day": policies(*FOUR)}
@@ -62,10 +76,12 @@ def runs():
                           "first-two": ["--roots", "first", "--two-significant-digits"]}.items():
         made[f"day-{name}"] = options + policies(P110, P105)
     made["day-default-task"] = ["--topology", "16x48"] + RULES + ["--weights", "task"] + policies(DEFAULT)
-    slots = ["--sweep", f"slots={SWEEPS['slots']}"]
-    made["slots-default"] = HOUR + RULES + policies(DEFAULT) + slots
-    made["slots-default-job"] = HOUR + RULES + ["--weights", "job"] + policies(DEFAULT) + slots
-    made["slots-others"] = HOUR + policies(*OTHERS) + slots
+    made["gap-tenth"] = HOUR + RULES + ["--gap"] + policies(DEFAULT)
+    for name, options in CONDITIONS.items():
+        options = ["--topology", "2x48", "--hours", "1"] + options + ["--sweep", f"seed={SEEDS}"]
+        made[pair(name, "default")] = options + RULES + policies(DEFAULT)
+        made[pair(name, "job")] = options + RULES + ["--weights", "job"] + policies(DEFAULT)
+        made[pair(name, "others")] = options + policies(*OTHERS)
     made["day-beta1"] = policies(BETA1)
     made["day-beta0"] = policies(BETA0_SECOND)
     half = TENTH + ["--hours", "0.5"]
@@ -83,9 +99,9 @@ def runs():
 
 
 def trace_of(arguments, name):
-    """Returns the trace of a run: for the sets, the tenth and the hour of it that they simulate, which is read faster."""
+    """Returns the trace of a run: for sets and pairs, the tenth and the hour of it that they simulate, which is read faster."""
     tenth = arguments.runs / "tenth"
-    if not name.startswith("set-"):
+    if not name.startswith(("set-", "pair-")):
         return arguments.trace
     if not tenth.exists():
         subprocess.run([arguments.nomora, "simulate", "--trace", arguments.trace, *HOUR, "-p", "random", "--write-trace", tenth],
@@ -93,12 +109,22 @@ def trace_of(arguments, name):
     return tenth
 
 
+def curves_of(arguments):
+    """Returns the folder of the curves: the shipped ones, and those of the sweeps in docs/sweeps."""
+    folder = arguments.runs / "curves"
+    if not folder.exists():
+        shutil.copytree(SOURCE / "curves", folder)
+        for name in MEASURED:
+            subprocess.run([arguments.nomora, "fit", SOURCE / f"docs/sweeps/{name}-1.csv", "-q", "-o", folder / f"{name}-1.json"], check=True)
+    return folder
+
+
 def simulate(arguments, name, options):
     folder = arguments.runs / name
     part = arguments.runs / f"{name}.part"
     shutil.rmtree(part, ignore_errors=True)
     print(f"{name}: simulate {' '.join(options)}", file=sys.stderr)
-    subprocess.run([arguments.nomora, "simulate", "--trace", trace_of(arguments, name), "-C", SOURCE / "curves", "--across-us", "570",
+    subprocess.run([arguments.nomora, "simulate", "--trace", trace_of(arguments, name), "-C", curves_of(arguments), "--across-us", "570",
                     *options, *([] if "--hours" in options else ["--hours", "24"]), "-o", part], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     part.rename(folder)
 
@@ -119,6 +145,8 @@ def figures_of_policy(policy, jobs):
              "response": policy["response_time"]["mean_s"], "migrated": policy["migrated_share_of_running"]["mean"],
              "used": policy["utilisation"]["mean"], "cpu": policy["wall"]["cpu_s"],
              "round_cpu": [cpu[f"{q}_s"] for q in ("p50", "p99", "maximum")]}
+    if "gap" in policy:
+        found["gap"] = [policy["gap"]["mean"], policy["gap"]["maximum"]]
     return {key: [rounded(v) for v in value] if isinstance(value, list) else rounded(value) for key, value in found.items()}
 
 
@@ -132,7 +160,7 @@ def figures_of_run(folder):
                 areas.setdefault(policy, {})[value] = float(area)
                 tasks.setdefault(policy, {})[value] = float(task_mean)
                 p99.setdefault(policy, {})[value] = float(placement)
-        return {"areas": areas, "tasks": tasks, "placement_p99": p99}
+        return {"areas": areas, "tasks": tasks} if folder.name.startswith("pair-") else {"areas": areas, "tasks": tasks, "placement_p99": p99}
     with open(folder / "summary.json", encoding="utf-8") as file:
         summary = json.load(file)
     with open(folder / "jobs.csv", encoding="utf-8") as file:
@@ -191,12 +219,26 @@ class Page:
     def kept_text(self):
         return "\n".join(f"The run `{name}` was not repeated with the others: {reason}." for name, reason in self.kept.items())
 
-    def difference(self, run, a, b):
-        """The mean over the seeds of area(a) - area(b), with its 95 % confidence interval."""
-        areas = self.runs[run]["areas"]
-        points = [100 * (areas[a][seed] - areas[b][seed]) for seed in areas[a]]
+    @staticmethod
+    def interval(a, b):
+        """The mean over the seeds of a - b, shares by seed, with its 95 % confidence interval."""
+        points = [100 * (a[seed] - b[seed]) for seed in a]
         half = {5: 2.776, 10: 2.262}[len(points)] * statistics.stdev(points) / math.sqrt(len(points))
         return f"{statistics.mean(points):+.1f} ± {half:.1f}".replace("-", "−")
+
+    def difference(self, run, a, b):
+        areas = self.runs[run]["areas"]
+        return self.interval(areas[a], areas[b])
+
+    def pair_row(self, condition, key):
+        """The default's mean over the seeds, and how far it is above the others: areas, or means over tasks."""
+        own, job, others = (self.runs[pair(condition, which)][key] for which in ("default", "job", "others"))
+        own = own[DEFAULT]
+        cells = [self.interval(own, other) for other in [*(others[name] for name in OTHERS), job[DEFAULT]]]
+        return f"| {condition} | {100 * statistics.mean(own.values()):.1f} | {' | '.join(cells)} |"
+
+    def pair_rows(self, key):
+        return "\n".join(self.pair_row(condition, key) for condition in CONDITIONS)
 
     def area_row(self, title, run, name):
         paper = PAPER[name.removesuffix(",round_s=1")]
@@ -264,14 +306,13 @@ class Page:
         return (f"| {title} | {100 * one['area']:.1f}; {100 * other['area']:.1f} | {waits[0]} | {waits[1]} | "
                 f"{self.number(one['response'])}; {self.number(other['response'])} | {self.number(one['rounds'])}; {self.number(other['rounds'])} |")
 
-    def default_row(self, run):
-        return f"| {' | '.join(self.percent(run, DEFAULT, key) for key in ('area', 'p10', 'small', 'tasks', 'least'))} |"
+    def day_row(self, title, run, name):
+        return f"| {title} | {' | '.join(self.percent(run, name, key) for key in ('area', 'p10', 'small', 'tasks', 'least'))} |"
 
-    def slots_row(self, title, run, name):
-        """Both means at each number of slots."""
-        run = self.runs[run]
-        return f"| {title} | " + " | ".join(f"{100 * run['areas'][name][slots]:.1f}, {100 * run['tasks'][name][slots]:.1f}"
-                                            for slots in SWEEPS["slots"].split(",")) + " |"
+    def gaps(self, run):
+        """Returns the gaps of all rounds together, and of the worst one, in per cent."""
+        return [f"{100 * gap:.1f}" for gap in self.policy(run, DEFAULT)["gap"]]
+
 
 
 def page(stored, text):
