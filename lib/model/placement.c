@@ -92,12 +92,14 @@ bool placement_print_task(FILE *out, const struct placement_task *task, bool fir
 }
 
 bool placement_print_end(FILE *out, const struct placement_totals *totals, const struct placement_solver *solver,
-			 json_t *graphs)
+			 json_t *graphs, json_t *round)
 {
 	bool written = fputs("\n  ]", out) != EOF;
 
 	if (graphs)
 		written = json_print_member(out, ",\n  \"graphs\": ", graphs) && written;
+	if (round)
+		written = json_print_member(out, ",\n  \"round\": ", round) && written;
 	return written && json_print_member(out, ",\n  \"totals\": ", totals_json(totals)) &&
 	       json_print_member(out, ",\n  \"solver\": ", solver_json(solver)) && fputs("\n}\n", out) != EOF;
 }

@@ -176,7 +176,9 @@ static void explain_waiting(struct explainer *explainer, struct explain_task *ta
 	task->arc_cost = 0;
 	task->arc = FLOWNET_ARC_NONE;
 	if (!flownet_task_present(net, task->job, task->task)) {
-		snprintf(task->why, sizeof task->why, "waits until minimum_tasks of its job can start together");
+		snprintf(task->why, sizeof task->why,
+			 "waits until %u tasks of its job can start together; free slots: %lld",
+			 scene->minimum_of_job(scene->context, task->job), (long long)explainer->vacancies.slots);
 		return;
 	}
 	if (placer_policy(scene->placer)->root_first && !explainer->root_known[task->job] && !is_root) {

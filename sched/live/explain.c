@@ -303,7 +303,8 @@ static void say_why(const struct live *live, const struct live_job *job, const s
 	else if (task->retry_s > 0)
 		snprintf(why, 160, "paused after %u failed attempts", task->attempts);
 	else if (job->is_held)
-		snprintf(why, 160, "waits until %u tasks of its job can start together", job->limits.minimum_tasks);
+		snprintf(why, 160, "waits until %u tasks of its job can start together; free slots: %llu",
+			 job->limits.minimum_tasks, (unsigned long long)live_totals(live).free_slots);
 	else if (!is_root && flownet_root_machine(live->net, job->number) == FLOWNET_NONE)
 		snprintf(why, 160, "waits for its root, task '%s'", job->tasks[job->root].name);
 	else

@@ -175,6 +175,68 @@ static void print_totals(const struct place_world *world, const struct place_out
 		totals->performance_cost);
 }
 
+static void print_root(const struct place_world *world, const struct placer_job_bound *job, FILE *out)
+{
+	const struct cluster_machine *machines = world->cluster->machines, *root = &machines[job->root];
+	uint32_t tasks = job->tasks + job->kept;
+
+	fprintf(out, "Job %s: with its root on %s (%s), its %u other task%s cost%s %" PRId64,
+		world->jobs->items[job->job].id, root->name, world->cluster->racks[root->rack].name, tasks,
+		number_s(tasks), tasks == 1 ? "s" : "", job->cost);
+	if (job->alone < job->cost)
+		fprintf(out, " (without the round's other jobs %" PRId64 ")", job->alone);
+	if (job->next_root == FLOWNET_NONE)
+		fputs("; no other machine is possible", out);
+	else
+		fprintf(out, "; on the best other machine, %s (%s), at least %" PRId64, machines[job->next_root].name,
+			world->cluster->racks[machines[job->next_root].rack].name, job->next);
+	fputc('\n', out);
+}
+
+/* With --verify: how far the round's tasks are from the least cost, and why the roots are where they are. */
+static void print_bound(const struct place_world *world, const struct place_outcome *outcome, FILE *out)
+{
+	const struct placer_bound *bound = &outcome->round.bound;
+
+	if (bound->count == 0)
+		return;
+	fprintf(out,
+		"The tasks placed in this round cost %" PRId64 ", with any choice of roots and slots at least %" PRId64
+		" (gap %.1f %%)\n",
+		bound->cost, bound->bound, 100 * placer_bound_gap(bound));
+	for (size_t j = 0; j < bound->count; j++)
+		if (bound->jobs[j].root_placed && bound->jobs[j].tasks + bound->jobs[j].kept > 0)
+			print_root(world, &bound->jobs[j], out);
+}
+
+static json_t *root_json(const struct place_world *world, const struct placer_job_bound *job)
+{
+	const struct cluster_machine *machines = world->cluster->machines;
+	bool other = job->next_root != FLOWNET_NONE;
+
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o}", "job", world->jobs->items[job->job].id, "root",
+			 machines[job->root].name, "tasks", (json_int_t)(job->tasks + job->kept), "cost",
+			 (json_int_t)job->cost, "cost_alone", (json_int_t)job->alone, "next_root",
+			 other ? json_string(machines[job->next_root].name) : json_null(), "next_cost",
+			 other ? json_integer(job->next) : json_null());
+}
+
+/* NULL: without --verify, or no task was placed. */
+static json_t *bound_json(const struct place_world *world, const struct place_outcome *outcome)
+{
+	const struct placer_bound *bound = &outcome->round.bound;
+	json_t *roots;
+
+	if (bound->count == 0)
+		return NULL;
+	roots = json_array();
+	for (size_t j = 0; j < bound->count; j++)
+		if (bound->jobs[j].root_placed)
+			json_array_append_new(roots, root_json(world, &bound->jobs[j]));
+	return json_pack("{s:I, s:I, s:f, s:o}", "cost", (json_int_t)bound->cost, "cost_bound",
+			 (json_int_t)bound->bound, "gap", placer_bound_gap(bound), "roots", roots);
+}
+
 /* One line for each job with a graph. */
 static void print_graphs(const struct place_world *world, FILE *out)
 {
@@ -244,6 +306,7 @@ int place_print_table(const struct place_world *world, const struct place_outcom
 		print_row(&row, width, out);
 	}
 	print_totals(world, outcome, out);
+	print_bound(world, outcome, out);
 	print_graphs(world, out);
 	return ferror(out) ? -EIO : 0;
 }
@@ -288,5 +351,8 @@ int place_print_json(const struct place_world *world, const struct place_outcome
 
 		written = placement_print_task(out, &task, i == 0);
 	}
-	return written && placement_print_end(out, &explanation->totals, &solver, graphs_json(world)) ? 0 : -EIO;
+	return written && placement_print_end(out, &explanation->totals, &solver, graphs_json(world),
+					      bound_json(world, outcome))
+		       ? 0
+		       : -EIO;
 }

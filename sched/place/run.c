@@ -175,6 +175,7 @@ static int run_round(struct place_world *world, bool is_last, struct place_outco
 					.gang_count = world->gang_count,
 					.waited_s = waited_s,
 					.whole_cost = is_last,
+					.bound = is_last && world->settings->verify,
 					.keep_network = network};
 	int code = round_run(world->placer, &options, &outcome->round, err);
 

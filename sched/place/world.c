@@ -294,7 +294,15 @@ struct flownet_names place_names(const struct place_world *world)
 	return (struct flownet_names){.context = world, .job = job_name, .task = task_name};
 }
 
+static uint32_t minimum_of_job(const void *context, uint32_t job)
+{
+	const struct place_world *world = context;
+
+	return world->jobs->items[job].limits.minimum_tasks;
+}
+
 struct explain_scene place_scene(const struct place_world *world)
 {
-	return (struct explain_scene){world->placer, world->layout, world->view, world->curve_of_job};
+	return (struct explain_scene){world->placer,       world->layout,  world->view,
+				      world->curve_of_job, minimum_of_job, world};
 }

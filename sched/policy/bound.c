@@ -230,3 +230,8 @@ void placer_bound_free(struct placer_bound *bound)
 	free(bound->jobs);
 	*bound = (struct placer_bound){0};
 }
+
+double placer_bound_gap(const struct placer_bound *bound)
+{
+	return bound->bound > 0 ? (double)bound->cost / (double)bound->bound - 1 : 0;
+}

@@ -215,7 +215,8 @@ static int hold_refused(void *context, bool hold)
 
 struct round_options sim_round_options(struct sim *sim)
 {
-	struct round_options options = {.context = sim, .one_solve = sim->settings->one_solve};
+	struct round_options options = {
+		.context = sim, .one_solve = sim->settings->one_solve, .bound = sim->settings->bound};
 
 	if (sim_moves_by_rules(sim)) {
 		options.take = take;

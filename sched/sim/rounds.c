@@ -255,6 +255,11 @@ int sim_end_round(struct sim *sim, struct error *err)
 				 strerror(-code));
 	row.waiting = sim->waiting;
 	row.running = sim->running;
+	row.cost = sim->outcome.bound.cost;
+	row.cost_bound = sim->outcome.bound.bound;
+	result->cost += row.cost;
+	result->cost_bound += row.cost_bound;
+	result->gap_maximum = fmax(result->gap_maximum, placer_bound_gap(&sim->outcome.bound));
 	result->rounds++;
 	result->solves += sim->outcome.solves;
 	result->moves += sim->outcome.move_count;

@@ -131,6 +131,8 @@ const struct option_row simulate_option_rows[] = {
 		       "write checkpoint-N of each policy into --output every S simulated seconds"),
 	OPTION_FLAG(struct simulate_options, resume, "resume", 0,
 		    "continue from the checkpoints in --output; give the options that they were made with"),
+	OPTION_FLAG(struct simulate_options, gap, "gap", 0,
+		    "prove how far the tasks of each round can be from the least cost; slow in large clusters"),
 	OPTION_FLAG(struct simulate_options, json, "json", 0, "print the summary as JSON, nomora.simulate/1"),
 	OPTION_INTEGER(struct simulate_options, processes, "processes", 'j', "N", 1, 64,
 		       "policies to simulate at a time"),

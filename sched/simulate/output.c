@@ -109,6 +109,12 @@ static json_t *policy_json(const struct simulate_policy *policy)
 				      (json_int_t)result->waiting, "task_hours", result->task_hours));
 	add_moves(object, policy);
 	add_times(object, result);
+	if (policy->settings.bound && result->cost_bound > 0)
+		json_object_set_new(object, "gap",
+				    json_pack("{s:I,s:I,s:f,s:f}", "cost", (json_int_t)result->cost, "cost_bound",
+					      (json_int_t)result->cost_bound, "mean",
+					      (double)result->cost / (double)result->cost_bound - 1, "maximum",
+					      result->gap_maximum));
 	json_object_set_new(
 		object, "utilisation",
 		json_pack("{s:f,s:f}", "mean", result->utilisation_mean, "maximum", result->utilisation_maximum));
@@ -315,6 +321,24 @@ static void print_rows_left_out(const struct simulate *simulate, FILE *out)
 		print_left_out(counts[i], "row", reasons[i], out);
 }
 
+/* With --gap. */
+static void print_gaps(const struct simulate *simulate, FILE *out)
+{
+	for (size_t i = 0; i < simulate->policy_count; i++) {
+		const struct simulate_policy *policy = &simulate->policies[i];
+		const struct sim_result *result = &policy->result;
+
+		if (policy->done && result->cost_bound > 0)
+			fprintf(out,
+				"%s%s: the tasks that the rounds placed cost %.1f %% more than is proved to be least, "
+				"in "
+				"one round at most %.1f %%\n",
+				i == 0 ? "\n" : "", policy->name,
+				100 * ((double)result->cost / (double)result->cost_bound - 1),
+				100 * result->gap_maximum);
+	}
+}
+
 void simulate_print_table(const struct simulate *simulate, FILE *out)
 {
 	const struct workload *workload = simulate->workload;
@@ -354,6 +378,7 @@ void simulate_print_table(const struct simulate *simulate, FILE *out)
 		fprintf(out, " %9" PRIu64 " %7.0f%s\n", result->migrations, result->waiting_mean,
 			result->complete ? "" : "  (stopped)");
 	}
+	print_gaps(simulate, out);
 	fprintf(out, "\nAREA is the mean over jobs of the average application performance, WORST the same of each "
 		     "job's worst "
 		     "task, TASKS\nthe mean over tasks. The times of rounds are CPU time.\n");

@@ -22,9 +22,10 @@ static void write_round(void *context, const struct sim_round *round)
 {
 	fprintf(context,
 		"%" PRIu64 ",%.6f,%.6f,%.6f,%.6f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-		"\n",
+		",%" PRId64 ",%" PRId64 "\n",
 		round->number, (double)round->begin_us / 1e6, (double)round->took_us / 1e6, round->wall_s, round->cpu_s,
-		round->placed, round->migrated, round->preempted, round->waiting, round->running, round->scans);
+		round->placed, round->migrated, round->preempted, round->waiting, round->running, round->scans,
+		round->cost, round->cost_bound);
 }
 
 static void write_event(void *context, const struct journal_event *event)
@@ -42,7 +43,9 @@ static struct file_writer *open_rounds(const struct simulate_policy *policy, siz
 	writer = file_writer_open(path, err);
 	if (writer)
 		fprintf(file_writer_stream(writer),
-			"# %s\nround,begin_s,took_s,wall_s,cpu_s,placed,migrated,preempted,waiting,running,scans\n",
+			"# "
+			"%s\nround,begin_s,took_s,wall_s,cpu_s,placed,migrated,preempted,waiting,running,scans,cost,"
+			"cost_bound\n",
 			policy->name);
 	return writer;
 }

@@ -138,6 +138,7 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 	settings->checkpoint_us = options->checkpoint_s * second_us;
 	settings->seed = (uint64_t)options->seed;
 	settings->check = options->check;
+	settings->bound = options->gap;
 	policy->root_anywhere = options->roots == 0;
 	policy->root_first = options->roots == 2;
 	policy->root_solver = options->roots == 3;
@@ -276,8 +277,9 @@ static int check_checkpoint(const struct simulate_options *options, const struct
 		return 0;
 	if (!options->output)
 		return error_set(err, EINVAL, "--checkpoint: expected --output, the folder for the checkpoints");
-	if (options->what_if.count > 0 || options->sweep || options->moves.mode != MIGRATION_OFF)
-		return error_set(err, EINVAL, "--checkpoint cannot be used with --what-if, --sweep or --migrate");
+	if (options->what_if.count > 0 || options->sweep || options->gap || options->moves.mode != MIGRATION_OFF)
+		return error_set(err, EINVAL,
+				 "--checkpoint cannot be used with --what-if, --sweep, --gap or --migrate");
 	if (settings->solver_time == SIM_SOLVER_MEASURED)
 		return error_set(err, EINVAL,
 				 "--checkpoint: expected another --solver-time: measured differs from run to run");

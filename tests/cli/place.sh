@@ -140,6 +140,14 @@ cat >failover.jsonl <<'END'
 END
 run "$nomora" place --cluster failover-cluster.json --jobs failover.jsonl --curves "$curves" --json
 expect "a restarted root goes beside its running tasks" 'd["tasks"][0]["machine"], d["totals"]["performance_cost"]' "('a2', 1262)"
+expect "without --verify, there is no bound" '"round" in d' False
+run "$nomora" place --cluster failover-cluster.json --jobs failover.jsonl --curves "$curves" --json --verify
+expect "with it, a proof, and why the root is there" 'd["round"]["cost"], d["round"]["cost_bound"], d["round"]["roots"][0]["next_root"], d["round"]["roots"][0]["next_cost"] >= 1262' \
+	"(1262, 1262, 'b1', True)"
+run "$nomora" place --cluster failover-cluster.json --jobs failover.jsonl --curves "$curves" --verify
+says "$out" 'placed in this round cost 1262, with any choice of roots and slots at least 1262 \(gap 0\.0 %\)' &&
+	says "$out" 'Job web: with its root on a2 \(A\), its 5 other tasks cost 1262; on the best other machine, b1 \(B\), at least' &&
+	pass "the table, too" || fail "the table, too" "$out"
 # seen_rows SEEN ANSWERED: h2 answered its probers last ANSWERED s ago, and they saw it SEEN s ago; h2's own rows are as old
 # as its last answer. The other rows are of now.
 seen_rows() {
@@ -354,7 +362,7 @@ cluster_of 2 2 >four.json
 printf 'src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\nh1,h2,,,,1,0,1795188663\n' >apart.csv
 whole three.json whole.jsonl --json --verify
 expect "three slots do not start four tasks" '[t["state"] for t in d["tasks"]], {t["why_waiting"] for t in d["tasks"]}, d["solver"]["verified"]' \
-	"(['waiting', 'waiting', 'waiting', 'waiting', 'waiting'], {'waits until minimum_tasks of its job can start together'}, True)"
+	"(['waiting', 'waiting', 'waiting', 'waiting', 'waiting'], {'waits until 4 tasks of its job can start together; free slots: 3'}, True)"
 whole four.json whole.jsonl --json
 expect "four do" 'sum(t["state"] == "waiting" for t in d["tasks"])' 1
 whole four.json whole.jsonl --latency apart.csv --json --verify

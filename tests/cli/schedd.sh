@@ -60,7 +60,7 @@ for task in server client1 client2; do report started web $task >/dev/null; done
 check "confirmed" in_state web client2 running
 echo '{"id": "whole", "curve": "spark", "root": 0, "tasks": 6, "minimum_tasks": 6, "migrate_gain": 0.2}' >"$dir/whole.jsonl"
 "$nomora" submit "$dir/whole.jsonl" >/dev/null
-held() { "$nomora" explain whole/t1 | grep -q 'waits until 6 tasks of its job can start together'; }
+held() { "$nomora" explain whole/t1 | grep -q 'waits until 6 tasks of its job can start together; free slots: [0-9]'; }
 check "a job with a minimum waits whole" wait_for 30 held
 check "a minimum over the number of tasks" grep -q 'body:1: minimum_tasks: ' <<<"$(ask POST /v1/jobs '{"id": "x", "curve": "spark", "root": 0, "tasks": 2, "minimum_tasks": 3}')"
 

@@ -41,6 +41,16 @@ performance, response = lines(figures[1]), [n for n in lines(figures[-1]) if n >
 assert 20 < max(performance) <= 800, performance
 assert len(response) == 4 and max(response) <= 800, lines(figures[-1])'
 
+# --gap: the bounds of the rounds add up to that of the summary, and the policy that uses round trips is near its own.
+run "${simulate[@]}" "${small[@]}" -o gap --gap --roots best --spill best --unscheduled-capacity 0 -p nomora:p_m=1000,p_r=1000 -p random
+check "--gap" python3 -c '
+import csv, json
+ours, other = json.load(open("gap/summary.json"))["policies"]
+rows = list(csv.DictReader(line for line in open("gap/rounds-1.csv") if line[0] != "#"))
+assert sum(int(r["cost"]) for r in rows) == ours["gap"]["cost"] and sum(int(r["cost_bound"]) for r in rows) == ours["gap"]["cost_bound"]
+assert all(int(r["cost_bound"]) <= int(r["cost"]) for r in rows)
+assert 0 <= ours["gap"]["mean"] < 0.1 < 0.3 < other["gap"]["mean"] <= other["gap"]["maximum"], (ours["gap"], other["gap"])'
+
 # Each figure of the table and of the report is that of the summary; the report has the published ones in brackets.
 run "${simulate[@]}" "${small[@]}" -o table --solver-time 5 -p random -p load_spreading -p nomora -p "nomora:p_m=110,p_r=115" \
 	-p nomora:preemption,beta=1,round_s=60 -p nomora:preemption,beta=0,round_s=60 -p nomora:p_m=110,p_r=110 -p nomora:p_m=105,p_r=111 \
@@ -125,7 +135,8 @@ check "--no-return keeps tasks from returning" test \
 run "${simulate[@]}" "${moves[@]}" --migrate on --sweep migrate-gain=0.05,0.3
 [ "$code" -eq 0 ] && says "$out" '^0.3 .*nomora' && pass "a sweep of --migrate-gain" || fail "a sweep of --migrate-gain" "$code $out $err"
 refuses "moves by two rules" 2 "preemption cannot be used with --migrate" "${simulate[@]}" -p nomora:preemption --migrate on
-refuses "moves with checkpoints" 2 "cannot be used with --what-if, --sweep or --migrate" "${simulate[@]}" --checkpoint 10 -o unused --migrate on
+refuses "old round trips of a journal" 2 "cannot be used with --journal" "${simulate[@]}" --journal x.jsonl --latency-age 10
+refuses "moves with checkpoints" 2 "cannot be used with --what-if, --sweep, --gap or --migrate" "${simulate[@]}" --checkpoint 10 -o unused --migrate on
 refuses "a bad window" 2 "--migrate-window: bad windows '25:00'" "${simulate[@]}" --migrate on --migrate-window 25:00
 
 run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p random --what-if roots=best --what-if slots=3 --seeds 3

@@ -17,7 +17,7 @@ static char *print(const struct placement *placement, size_t *bytes)
 		if (!placement_print_task(out, &placement->tasks[i], i == 0))
 			abort();
 	}
-	if (!placement_print_end(out, &placement->totals, &placement->solver, NULL) || fclose(out) != 0)
+	if (!placement_print_end(out, &placement->totals, &placement->solver, NULL, NULL) || fclose(out) != 0)
 		abort();
 	return text;
 }

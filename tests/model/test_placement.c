@@ -33,7 +33,7 @@ static char *print(const struct placement_task *tasks, size_t count)
 	cr_assert(placement_print_begin(out, "nomora", &settings));
 	for (size_t i = 0; i < count; i++)
 		cr_assert(placement_print_task(out, &tasks[i], i == 0));
-	cr_assert(placement_print_end(out, &totals, &solver, NULL));
+	cr_assert(placement_print_end(out, &totals, &solver, NULL, NULL));
 	fclose(out);
 	return text;
 }

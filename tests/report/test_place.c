@@ -87,7 +87,7 @@ static void write_placement(const char *to, double mean, size_t count)
 	cr_assert(file && placement_print_begin(file, "nomora", &settings));
 	for (size_t i = 0; i < count; i++)
 		cr_assert(placement_print_task(file, &tasks[i], i == 0));
-	cr_assert(placement_print_end(file, &totals, &solver, NULL) && fclose(file) == 0);
+	cr_assert(placement_print_end(file, &totals, &solver, NULL, NULL) && fclose(file) == 0);
 }
 
 static const char *print(const char *random, const struct cluster *cluster, bool summary)

@@ -42,7 +42,7 @@ Test(live_limits, a_job_waits_whole_until_its_minimum_can_be_placed)
 	cr_expect_eq(live_totals(live).free_slots, 2);
 	cr_expect_gt(live_next_s(live, 2), 50, "it does not poll: %f", live_next_s(live, 2));
 	cr_assert_eq(live_explain(live, "gang", "t1", candidates, 4, why, &err), 0);
-	cr_expect_str_eq(why, "waits until 4 tasks of its job can start together");
+	cr_expect_str_eq(why, "waits until 4 tasks of its job can start together; free slots: 2");
 	submit(live, "small", 1, (struct job_limits){0});
 	cr_expect_eq(fixture_step(live, 3), 1, "others go on");
 	for (int j = 0; j < 2; j++) {

@@ -90,9 +90,9 @@ struct placement_solver {
  */
 bool placement_print_begin(FILE *out, const char *policy, const struct placement_settings *settings);
 bool placement_print_task(FILE *out, const struct placement_task *task, bool first);
-/* graphs: NULL, or an array that is added as "graphs" and then released. */
+/* graphs, round: NULL, or values that are added as "graphs" and "round" and then released. */
 bool placement_print_end(FILE *out, const struct placement_totals *totals, const struct placement_solver *solver,
-			 json_t *graphs);
+			 json_t *graphs, json_t *round);
 
 struct placement {
 	const char *policy;

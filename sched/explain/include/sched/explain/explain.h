@@ -30,6 +30,9 @@ struct explain_scene {
 	const struct cost_layout *layout;
 	const struct latency_view *view;
 	const struct curve *const *curve_of_job; /* [jobs] */
+	/* Returns the number of the job's tasks that must start together. */
+	uint32_t (*minimum_of_job)(const void *context, uint32_t job);
+	const void *context; /* of minimum_of_job() */
 };
 
 /* A machine, with the cost, round trip to the root and predicted performance of a task on it. */

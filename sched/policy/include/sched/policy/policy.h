@@ -175,6 +175,8 @@ struct placer_bound {
 int placer_bound(struct placer *placer, const int32_t *free_before, const struct flownet_move *moves, size_t count,
 		 struct placer_bound *bound);
 void placer_bound_free(struct placer_bound *bound);
+/* By which share of the bound the cost is above it; 0 if nothing was placed. */
+double placer_bound_gap(const struct placer_bound *bound);
 
 struct flownet *placer_net(struct placer *placer);
 const struct policy *placer_policy(const struct placer *placer);

@@ -80,6 +80,7 @@ struct sim_settings {
 	struct sim_latency_settings latency;
 	uint64_t seed;
 	bool check;            /* after each round, check that no task was lost and no machine is overfull; O(tasks) */
+	bool bound;            /* bounds the cost of each round from below, see placer_bound(); not with checkpoints */
 	int64_t checkpoint_us; /* interval of the checkpoints, 0 = none; needs a history, see struct sim_watch */
 };
 /*
@@ -96,6 +97,7 @@ struct sim_round {
 	uint64_t placed, migrated, preempted; /* numbers of moves that took effect */
 	uint64_t waiting, running;            /* numbers of tasks after the round */
 	uint64_t scans;
+	int64_t cost, cost_bound; /* of the tasks that got a machine, see placer_bound(); 0 without settings.bound */
 };
 
 /* A job that was sampled: at one sample or more, the machine of its root was known and another of its tasks ran. */
@@ -141,6 +143,8 @@ struct sim_result {
 	struct histogram *placement_us, *wait_root_us, *wait_slot_us, *wait_solver_us, *response_us;
 	struct histogram *migrated_ppm; /* migrated tasks per million running ones, for each round with preemption */
 	double wall_s, solver_wall_s, cpu_s, solver_cpu_s;
+	int64_t cost, cost_bound; /* with settings.bound: sums over the rounds */
+	double gap_maximum;       /* the largest placer_bound_gap() of a round */
 };
 void sim_result_free(struct sim_result *result);
 

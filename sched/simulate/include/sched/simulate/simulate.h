@@ -33,7 +33,7 @@ struct simulate_options {
 	double hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, beta_per_s,
 		migration_cost_s;
 	double rack_us, pod_us, across_us, spread, drift, noise, spike_chance, measurement_error;
-	bool live, resume, keep_single, interpolate, two_digits, updates, lose_work, strict, check, json;
+	bool live, resume, keep_single, interpolate, two_digits, updates, lose_work, strict, check, gap, json;
 	int roots, workers, spill, weights;
 };
 
