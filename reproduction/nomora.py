@@ -76,6 +76,7 @@ def runs():
                           "first-two": ["--roots", "first", "--two-significant-digits"]}.items():
         made[f"day-{name}"] = options + policies(P110, P105)
     made["day-default-task"] = ["--topology", "16x48"] + RULES + ["--weights", "task"] + policies(DEFAULT)
+    made["gap-hour"] = ["--topology", "16x48", "--hours", "1"] + RULES + ["--gap"] + policies(DEFAULT)
     made["gap-tenth"] = HOUR + RULES + ["--gap"] + policies(DEFAULT)
     for name, options in CONDITIONS.items():
         options = ["--topology", "2x48", "--hours", "1"] + options + ["--sweep", f"seed={SEEDS}"]

@@ -5,7 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <base/number.h>
+
 #include "live_priv.h"
+
+/* The most pairs of a machine and a task for which the machines of a root are compared: some 50 ms. */
+enum { COMPARED = 2000000 };
 
 static bool better(const struct live_candidate *a, const struct live_candidate *b)
 {
@@ -311,6 +316,76 @@ static void say_why(const struct live *live, const struct live_job *job, const s
 		say_why_not_placed(live, job, task, why);
 }
 
+/* Mean performance of the job's other tasks, which have machines, with the root on `root`. *count: their number. */
+static double mean_with_root(const struct live *live, const struct live_job *job, uint32_t root, uint32_t *count)
+{
+	double sum = 0;
+
+	*count = 0;
+	for (uint32_t t = 0; t < job->task_count; t++) {
+		int32_t cost;
+
+		if (t == job->root || job->tasks[t].machine < 0)
+			continue;
+		cost = placer_latency_cost(live->placer, job->number, root, (uint32_t)job->tasks[t].machine);
+		sum += cost > COST_MAXIMUM ? 0 : 100. / cost;
+		++*count;
+	}
+	return *count > 0 ? sum / *count : NAN;
+}
+
+/* Explains why the root is on its machine and in its rack: its tasks, with it here and on the best other free machine.
+ */
+static void say_why_root_here(const struct live *live, const struct live_job *job, char why[static 160])
+{
+	int32_t here = job->tasks[job->root].machine, best = -1;
+	double performance, other = -1;
+	uint32_t tasks, machines = live->cluster->machine_count;
+	int length;
+
+	if (here < 0 || (performance = mean_with_root(live, job, (uint32_t)here, &tasks), tasks == 0))
+		return;
+	length = snprintf(why, 160, "the job's %u other task%s reach%s %.3f with the root here", tasks, number_s(tasks),
+			  tasks == 1 ? "es" : "", performance);
+	if ((uint64_t)machines * tasks > COMPARED)
+		return;
+	for (uint32_t m = 0; m < machines; m++) {
+		double mean;
+
+		if ((int32_t)m == here || !live->machines[m].in_network || live->machines[m].state != LIVE_UP ||
+		    flownet_free(live->net, m) <= 0)
+			continue;
+		mean = mean_with_root(live, job, m, &tasks);
+		if (mean > other) {
+			other = mean;
+			best = (int32_t)m;
+		}
+	}
+	if (best < 0)
+		snprintf(why + length, (size_t)(160 - length), "; no other machine is free");
+	else
+		snprintf(why + length, (size_t)(160 - length), "; on %.30s (%.20s), the best other free machine, %.3f",
+			 live->cluster->machines[best].name,
+			 live->cluster->racks[live->cluster->machines[best].rack].name, other);
+}
+
+/* Explains why this task of a job with a graph, and not another one, is on its machine. */
+static void say_why_rank_here(const struct live *live, const struct live_job *job, const struct live_task *task,
+			      char why[static 160])
+{
+	struct placer_rank rank = placer_rank(live->placer, job->number, live_task_number(job, task));
+	int length;
+
+	if (rank.edges == 0)
+		return;
+	length = snprintf(why, 160, "its %zu edge%s to other tasks reach%s %.3f", rank.edges, number_s(rank.edges),
+			  rank.edges == 1 ? "es" : "", rank.performance);
+	if (!isnan(rank.added))
+		snprintf(why + length, (size_t)(160 - length),
+			 "; an exchange with %.40s would cost %.0f %s, others no less", job->tasks[rank.other].name,
+			 fabs(rank.added), rank.added < 0 ? "less" : "more");
+}
+
 int live_explain(struct live *live, const char *job_id, const char *task_name, struct live_candidate *candidates,
 		 size_t most, char why[static 160], struct error *err)
 {
@@ -341,5 +416,9 @@ int live_explain(struct live *live, const char *job_id, const char *task_name, s
 	}
 	if (task->state == LIVE_RUNNING && live_task_number(job, task) != job->root)
 		say_why_stays(live, job, task, candidates, count, live->network_s, why);
+	if (why[0] == '\0' && live_task_number(job, task) == job->root)
+		say_why_root_here(live, job, why);
+	else if (why[0] == '\0')
+		say_why_rank_here(live, job, task, why);
 	return (int)count;
 }

@@ -12,6 +12,9 @@
 /* Costs of pairs that cannot reach each other: no real cost is as high. */
 static const double unreachable = 100 * COST_MAXIMUM;
 
+/* The most edges of a job for which placer_rank() compares exchanges: some 20 ms. */
+enum { RANK_EDGES = 100000 };
+
 struct edge_cost {
 	struct placer *placer;
 	uint32_t job;
@@ -199,4 +202,80 @@ struct placer_edges placer_edges(struct placer *placer, uint32_t job)
 	}
 	tasks_free(&tasks);
 	return edges;
+}
+
+/* The cost of the task's edges, without the one to `other`. */
+static double cost_of_edges(const struct tasks *tasks, struct edge_cost *edge, uint32_t task, uint32_t other)
+{
+	const struct job_graph *graph = tasks->graph;
+	double sum = 0;
+
+	for (size_t n = graph->first[task]; n < graph->first[task + 1]; n++) {
+		int32_t here = tasks->machine[task], there = tasks->machine[graph->neighbours[n].task];
+
+		if (there >= 0 && graph->neighbours[n].task != other)
+			sum += graph->neighbours[n].weight *
+			       (cost_between(edge, (uint32_t)here, (uint32_t)there) +
+				cost_between(edge, (uint32_t)there, (uint32_t)here)) /
+			       2;
+	}
+	return sum;
+}
+
+/* Returns by how much an exchange of the two tasks raises the cost of the job's edges. */
+static double cost_of_exchange(struct tasks *tasks, struct edge_cost *edge, uint32_t a, uint32_t b)
+{
+	int32_t at_a = tasks->machine[a], at_b = tasks->machine[b];
+	double before = cost_of_edges(tasks, edge, a, b) + cost_of_edges(tasks, edge, b, a), after;
+
+	tasks->machine[a] = at_b;
+	tasks->machine[b] = at_a;
+	after = cost_of_edges(tasks, edge, a, b) + cost_of_edges(tasks, edge, b, a);
+	tasks->machine[a] = at_a;
+	tasks->machine[b] = at_b;
+	return after - before;
+}
+
+static void find_exchange(struct tasks *tasks, struct edge_cost *edge, uint32_t task, struct placer_rank *rank)
+{
+	for (uint32_t other = 0; other < tasks->graph->task_count; other++) {
+		double added;
+
+		if (other == task || other == flownet_root_task(edge->placer->net, edge->job) ||
+		    tasks->machine[other] < 0 || tasks->machine[other] == tasks->machine[task])
+			continue;
+		added = cost_of_exchange(tasks, edge, task, other);
+		if (isnan(rank->added) || added < rank->added) {
+			rank->added = added;
+			rank->other = other;
+		}
+	}
+}
+
+struct placer_rank placer_rank(struct placer *placer, uint32_t job, uint32_t task)
+{
+	struct placer_rank rank = {.added = NAN};
+	struct edge_cost edge = {placer, job};
+	double weight = 0, sum = 0;
+	struct tasks tasks;
+
+	if (!graph_of(placer, job) || tasks_create(placer, job, &tasks) != 0)
+		return rank;
+	for (size_t n = tasks.graph->first[task]; tasks.machine[task] >= 0 && n < tasks.graph->first[task + 1]; n++) {
+		const struct job_neighbour *neighbour = &tasks.graph->neighbours[n];
+		int32_t there = tasks.machine[neighbour->task];
+
+		if (there < 0)
+			continue;
+		rank.edges++;
+		weight += neighbour->weight;
+		sum += neighbour->weight * 200 /
+		       (cost_between(&edge, (uint32_t)tasks.machine[task], (uint32_t)there) +
+			cost_between(&edge, (uint32_t)there, (uint32_t)tasks.machine[task]));
+	}
+	rank.performance = sum / weight;
+	if (rank.edges > 0 && tasks.graph->edge_count <= RANK_EDGES)
+		find_exchange(&tasks, &edge, task, &rank);
+	tasks_free(&tasks);
+	return rank;
 }

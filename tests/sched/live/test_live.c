@@ -602,5 +602,15 @@ Test(live, tasks_of_a_ring_are_in_its_order)
 	}
 	cr_expect_eq(between, 2);
 	cr_expect_eq(machines, 6);
+	for (uint32_t t = 1; t < 12; t++) {
+		struct live_candidate candidates[2];
+		char name[8], why[160];
+
+		snprintf(name, sizeof name, "t%u", t);
+		cr_assert_geq(live_explain(live, "ring", name, candidates, 2, why, &err), 0, "%s", err.text);
+		cr_expect(strncmp(why, "its 2 edges to other tasks reach 0.", 35) == 0 &&
+				  strstr(why, "; an exchange with t") && strstr(why, " more, others no less"),
+			  "%s: %s", name, why);
+	}
 	live_destroy(live);
 }

@@ -130,7 +130,9 @@ Test(live_explain, a_task_that_stays_although_it_would_gain)
 	live = make(&settings);
 	cr_assert_eq(fixture_submit_running(live, "web", "m0 m3", true, 0, 0, &err), 0);
 	fixture_step(live, 1);
-	expect_why(live, "web", "t0", "");
+	expect_why(live, "web", "t0",
+		   "the job's 1 other task reaches 0.200 with the root here; on m3 (r1), the best other free machine, "
+		   "0.980");
 	expect_why(live, "web", "t1", "does not move to m0: gain 0.78, moves are off");
 	set_machine(live, 0, 1, LIVE_UP);
 	fixture_step(live, 2);

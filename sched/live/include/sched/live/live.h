@@ -292,7 +292,8 @@ struct live_candidate {
 /*
  * Fills candidates[] with at most `most` machines on which the task could run, best predicted performance first. The
  * task's current machine comes last if it is not among the best. Returns their number, or -ENOENT (no such task).
- * `why` gets the reason why the task waits, was given up or does not move; otherwise "".
+ * `why` gets the reason why the task waits, was given up or does not move; otherwise why a root, or a task of a job
+ * with a graph, is on its machine; otherwise "".
  */
 int live_explain(struct live *live, const char *job, const char *task, struct live_candidate *candidates, size_t most,
 		 char why[static 160], struct error *err);

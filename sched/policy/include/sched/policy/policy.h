@@ -145,6 +145,15 @@ struct placer_edges {
 };
 /* Returns how near the tasks are to those that they talk to, with any policy. */
 struct placer_edges placer_edges(struct placer *placer, uint32_t job);
+/* Why a task of a job with a graph is where it is, and not another one of the job. */
+struct placer_rank {
+	size_t edges;       /* of the task to tasks that have machines; 0: nothing is known */
+	double performance; /* mean over these, by weight */
+	uint32_t other;     /* the task with which an exchange adds least to the cost of the job's edges */
+	double added;       /* NAN: there is no such task, or too many to compare */
+};
+/* Compares the task, which is not the root, with all others but the root. O(tasks and edges of the job). */
+struct placer_rank placer_rank(struct placer *placer, uint32_t job, uint32_t task);
 
 /* A job of which a round gave tasks a machine; costs are sums of 100 / performance. */
 struct placer_job_bound {
