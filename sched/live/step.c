@@ -89,7 +89,8 @@ static int run_round(struct live *live, double now_s, struct error *err)
 					.take = take,
 					.is_urgent = is_urgent,
 					.hold_refused = hold_refused,
-					.waited_s = waited_s};
+					.waited_s = waited_s,
+					.bound = live->settings.bound};
 	int code, settled;
 
 	live->look_again_s = INFINITY;
@@ -102,6 +103,8 @@ static int run_round(struct live *live, double now_s, struct error *err)
 	live->totals.rounds += live->outcome.solves;
 	live->totals.last_round_s = live->outcome.seconds;
 	live->totals.solver_s += live->outcome.seconds;
+	live->totals.cost += code == 0 ? live->outcome.bound.cost : 0;
+	live->totals.cost_bound += code == 0 ? live->outcome.bound.bound : 0;
 	settled = live_gangs_settle(live, now_s);
 	return code == 0 && settled < 0 ? live_out_of_memory(err) : code;
 }

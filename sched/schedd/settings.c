@@ -62,6 +62,8 @@ const struct option_row schedd_option_rows[] = {
 	ROW_WEIGHTS(struct schedd_settings, weights),
 	ROW_OMEGA(struct schedd_settings, omega_per_s),
 	ROW_BETA(struct schedd_settings, beta_per_s),
+	OPTION_FLAG(struct schedd_settings, gap, "gap", 0,
+		    "prove how far the tasks of each round can be from the least cost; slow in large clusters"),
 	OPTION_FLAG(struct schedd_settings, no_executor, "no-executor", 0,
 		    "without an executor: count each task as started once it is placed"),
 	OPTION_DOUBLE(struct schedd_settings, start_timeout_s, "start-timeout", 0, "S", 0.1, 1e6,
@@ -107,6 +109,7 @@ static struct live_settings live_settings(const struct schedd_settings *settings
 	live.policy_settings.flow.omega_per_s = settings->omega_per_s;
 	live.policy_settings.flow.beta_per_s = settings->beta_per_s;
 	live.confirm_at_once = settings->no_executor;
+	live.bound = settings->gap;
 	live.start_timeout_s = settings->start_timeout_s;
 	live.retry_s = settings->retry_s;
 	live.attempts_maximum = (uint32_t)settings->attempts;

@@ -614,3 +614,22 @@ Test(live, tasks_of_a_ring_are_in_its_order)
 	}
 	live_destroy(live);
 }
+
+/* Two jobs that arrive together get no better roots and slots than is proved possible. */
+Test(live, the_cost_of_rounds_is_bounded)
+{
+	struct live_settings settings;
+	struct error err = {0};
+	struct live *live;
+
+	live_settings_default(&settings);
+	settings.bound = true;
+	live = fixture_make(&settings);
+	cr_assert_eq(fixture_submit(live, "a", 3, false, &err), 0, "%s", err.text);
+	cr_assert_eq(fixture_submit(live, "b", 5, false, &err), 0, "%s", err.text);
+	fixture_step(live, 1);
+	cr_expect_geq(live_totals(live).cost_bound, 6 * 100);
+	cr_expect_geq(live_totals(live).cost, live_totals(live).cost_bound);
+	cr_expect_leq(live_totals(live).cost, 2 * live_totals(live).cost_bound);
+	live_destroy(live);
+}

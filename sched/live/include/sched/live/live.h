@@ -62,6 +62,7 @@ struct live_settings {
 	struct policy_settings policy_settings;
 	struct cluster_default_rtt default_rtt;
 	bool confirm_at_once;
+	bool bound; /* sums up live_totals.cost and cost_bound; slow in large clusters, see placer_bound() */
 	double start_timeout_s; /* > 0 */
 	double retry_s; /* pause after a task's first failure, seconds; doubles with each failure until a start */
 	uint32_t attempts_maximum; /* after this many failures without a start the task is given up: LIVE_FAILED */
@@ -306,6 +307,7 @@ struct live_totals {
 	uint32_t jobs, waiting, decided, running, moving, failed, machines;
 	uint32_t waiting_root, waiting_pause; /* tasks that wait for their root, and tasks in a pause after a failure */
 	uint64_t slots, free_slots, measured_pairs;
+	int64_t cost, cost_bound; /* with settings.bound: sums over the rounds, see placer_bound() */
 };
 struct live_totals live_totals(const struct live *live);
 

@@ -101,7 +101,7 @@ struct schedd_settings {
 	bool salvage, standby;
 	int64_t round_ms, attempts;
 	double journal_days, start_timeout_s, retry_s, max_age_s, omega_per_s, beta_per_s;
-	bool require_measured, no_executor, journal_brief;
+	bool require_measured, no_executor, gap, journal_brief;
 };
 
 extern const struct option_row schedd_option_rows[];
