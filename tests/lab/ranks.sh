@@ -81,7 +81,7 @@ predicted, measured = laps.pop("chosen")
 assert len(laps) == 2
 for p, m in laps.values():
     assert p / predicted >= 1.9, laps
-    assert abs(m / measured / (p / predicted) - 1) < 0.25, (predicted, measured, laps)
+    assert abs(m / measured / (p / predicted) - 1) < 0.4, (predicted, measured, laps)
 PYTHON
 done
 [ ! -s mpi.log ] || sed 's/^/# /' mpi.log
