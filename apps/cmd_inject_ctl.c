@@ -28,11 +28,13 @@ static const struct option_usage usage = {
 	.command = "nomora inject-ctl",
 	.operands = "PATH stats | set NAME=VALUE... | metrics | reset | stop",
 	.summary = "Read or change a running injector.",
-	.teach = "set takes delay_us= (both ways), delay_ab_us= and delay_ba_us=; packets already held keep their\n"
-		 "delay, and order is kept. metrics prints the same as stats, in Prometheus format (with --json: as\n"
+	.teach = "set takes delay_us= (both ways), delay_ab_us= and delay_ba_us=, or rule= with a --rule of the\n"
+		 "injector with other settings; packets already held keep their delay, and order is kept. metrics "
+		 "prints the same as stats, in Prometheus format (with --json: as\n"
 		 "\"metrics\" of an object); reset zeroes counters and histograms, stop ends the injector.\n\n"
 		 "  nomora inject-ctl /run/inj.sock set delay_us=20\n"
 		 "  nomora inject-ctl /run/inj.sock set delay_ab_us=20 delay_ba_us=35.5\n"
+		 "  nomora inject-ctl /run/inj.sock set rule='udp:53 delay=50 loss=2'\n"
 		 "  nomora inject-ctl /run/inj.sock stats | jq .disturbed\n"
 		 "  nomora inject-ctl /run/inj.sock metrics > /var/lib/node_exporter/nomora.prom\n",
 	.rows = rows,
@@ -41,28 +43,30 @@ static const struct option_usage usage = {
 };
 
 /* Returns the operands NAME=VALUE, of which the first is items[2], as an object; NULL with err set on failure. */
-static json_t *read_delays(const struct option_operands *operands, struct error *err)
+static json_t *read_values(const struct option_operands *operands, struct error *err)
 {
-	json_t *delays = json_object();
-	int code = delays ? 0 : error_set(err, ENOMEM, "out of memory");
+	json_t *values = json_object();
+	int code = values ? 0 : error_set(err, ENOMEM, "out of memory");
 
 	for (int i = 2; i < operands->count && !code; i++) {
 		const char *word = operands->items[i], *equals = strchr(word, '=');
-		double value;
+		bool is_rule = strncmp(word, "rule=", strlen("rule=")) == 0;
+		double value = 0;
 
 		if (!equals)
 			code = error_set(err, EINVAL,
-					 "set: \"%s\": expected delay_us=, delay_ab_us= or delay_ba_us=", word);
-		else if (number_parse_double(equals + 1, &value))
+					 "set: \"%s\": expected delay_us=, delay_ab_us=, delay_ba_us= or rule=", word);
+		else if (!is_rule && number_parse_double(equals + 1, &value))
 			code = error_set(err, EINVAL, "set: \"%s\": expected a number of microseconds", word);
-		else if (json_object_getn(delays, word, (size_t)(equals - word)))
+		else if (json_object_getn(values, word, (size_t)(equals - word)))
 			code = error_set(err, EINVAL, "set: \"%s\" is given twice", word);
-		else if (json_object_setn_new(delays, word, (size_t)(equals - word), json_real(value)))
+		else if (json_object_setn_new(values, word, (size_t)(equals - word),
+					      is_rule ? json_string(equals + 1) : json_real(value)))
 			code = error_set(err, EINVAL, "set: \"%s\" is not UTF-8 text", word);
 	}
 	if (!code)
-		return delays;
-	json_decref(delays);
+		return values;
+	json_decref(values);
 	return NULL;
 }
 
@@ -83,7 +87,7 @@ static int run(void *context, const struct option_operands *operands, struct err
 	static const char *const commands[] = {"stats", "set", "metrics", "reset", "stop", NULL};
 	const struct settings *settings = context;
 	const char *command = operands->items[1];
-	json_t *delays = NULL, *answer;
+	json_t *values = NULL, *answer;
 	size_t c = 0;
 
 	while (commands[c] && strcmp(command, commands[c]) != 0)
@@ -93,9 +97,9 @@ static int run(void *context, const struct option_operands *operands, struct err
 				       command);
 	if (c != 1 && operands->count > 2)
 		return command_misused(err, "%s: found '%.60s', expected no argument", command, operands->items[2]);
-	if (c == 1 && !(delays = read_delays(operands, err)))
+	if (c == 1 && !(values = read_values(operands, err)))
 		return COMMAND_USAGE;
-	answer = client_ask_injector(operands->items[0], command, delays,
+	answer = client_ask_injector(operands->items[0], command, values,
 				     (struct ns){(int64_t)(settings->timeout_s * 1e9)}, err);
 	/*
 	 * EINVAL means that the injector refused the command. The command comes from the command line, so this is wrong

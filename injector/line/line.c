@@ -116,6 +116,8 @@ static const struct line_config *make_config(const struct injector *injector)
 	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++) {
 		config->delay_cycles[i] = (uint64_t)llround(injector->delay_us[i] * 1e3 / injector->clock.ns_per_cycle);
 		config->nic_clock[i] = injector->nic_clock[i];
+		if (injector->rules[i])
+			memcpy(config->rules[i], injector->rules[i]->current, sizeof config->rules[i]);
 	}
 	return config;
 }
@@ -303,6 +305,42 @@ int injector_set_delay(struct injector *injector, const double delay_us[INJECTOR
 	return publish(injector, err);
 }
 
+/* Exchanges the settings of rule `at` in both directions for the given ones. */
+static void exchange_rule(struct injector *injector, size_t at, struct rule_settings *settings[INJECTOR_DIRECTIONS])
+{
+	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++) {
+		struct rule_settings *before = injector->rules[i]->current[at];
+
+		injector->rules[i]->current[at] = settings[i];
+		settings[i] = before;
+	}
+}
+
+int injector_set_rule(struct injector *injector, const char *text, struct error *err)
+{
+	struct rule_settings *settings[INJECTOR_DIRECTIONS] = {NULL, NULL};
+	size_t at = 0;
+	int status = 0;
+
+	for (unsigned int i = 0; !status && i < INJECTOR_DIRECTIONS; i++) {
+		settings[i] = rules_prepare(injector->rules[i], text, &at, err);
+		status = settings[i] ? 0 : error_code(err, EINVAL);
+	}
+	if (!status) {
+		exchange_rule(injector, at, settings);
+		status = check_delay(injector, injector->delay_us, err);
+		if (!status)
+			status = publish(injector, err);
+		if (status)
+			exchange_rule(injector, at, settings);
+		else
+			injector->delay_changes++;
+	}
+	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++)
+		rule_settings_destroy(settings[i]);
+	return status;
+}
+
 void injector_set_subtract_ns(struct injector *injector, double ns)
 {
 	double before_ns = injector->subtract_ns;
@@ -423,7 +461,7 @@ static void read_rules(const struct injector *injector, enum injector_direction 
 		double scale = count->delayed ? injector->clock.ns_per_cycle / (double)count->delayed : NAN;
 
 		statistics->rules[direction][i] = (struct injector_rule_statistics){
-			.text = rules->rules[i].text,
+			.text = rules->current[i]->text,
 			.packets = count->packets,
 			.lost = count->lost,
 			.requested_mean_ns = scale * (double)count->requested_cycles,

@@ -61,6 +61,7 @@ struct line_config {
 	uint64_t delay_cycles[INJECTOR_DIRECTIONS];
 	uint64_t subtract_cycles; /* time that a packet takes at D = 0; it is subtracted from each packet's delay */
 	struct nic_clock nic_clock[INJECTOR_DIRECTIONS];
+	struct rule_settings *rules[INJECTOR_DIRECTIONS][INJECTOR_RULES_MAXIMUM];
 };
 
 struct line_counters {

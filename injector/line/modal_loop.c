@@ -85,12 +85,12 @@ static void corrupt(struct line *line, struct dp_packet *packet, uint64_t random
 static struct rule *judge(struct line *line, const struct dp_packet *packet, uint64_t arrival, struct verdict *verdict)
 {
 	struct rule *rule = UNLIKELY(line->rules) ? rules_find(line->rules, packet) : NULL;
-	const struct injector_modes *modes = rule ? rule->modes : line->modes;
+	const struct injector_modes *modes = rule ? rule->settings->modes : line->modes;
 
 	if (UNLIKELY(rule)) {
 		rule->count.packets++;
-		if (rule->fixed)
-			verdict->delay_cycles = rule->delay_cycles;
+		if (rule->settings->fixed)
+			verdict->delay_cycles = rule->settings->delay_cycles;
 	}
 	if (modes)
 		modes_apply(modes, packet, arrival, verdict);
@@ -109,7 +109,7 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 {
 	uint64_t arrival = arrival_of(line, packet, now);
 	struct verdict verdict = {.delay_cycles = line->delay_cycles};
-	uint64_t due, subtracted, *last_due;
+	uint64_t due, subtracted, *last_due = NULL;
 	struct rule *rule;
 
 	line->count.rx_packets++;
@@ -132,7 +132,6 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 		last_due = rule ? &rule->last_due : &line->last_due;
 		if ((int64_t)(due - *last_due) < 0)
 			due = *last_due;
-		*last_due = due;
 	}
 	if (UNLIKELY(verdict.corrupt))
 		corrupt(line, packet, verdict.random);
@@ -140,6 +139,8 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 		duplicate(line, packet, due, &verdict);
 	if (push(line, packet, &due, &verdict))
 		count_delay(line, rule, verdict.delay_cycles, due - arrival + subtracted);
+	if (last_due)
+		*last_due = due; /* with the time on a link: the next packet may have another one, after a change */
 }
 
 /*

@@ -363,7 +363,8 @@ static int set_one(const char *name, const json_t *value, double delays_us[INJEC
 	while (which < 3 && strcmp(name, names[which]) != 0)
 		which++;
 	if (which == 3)
-		return error_set(err, EINVAL, "set: \"%s\": expected delay_us=, delay_ab_us= or delay_ba_us=", name);
+		return error_set(err, EINVAL,
+				 "set: \"%s\": expected delay_us=, delay_ab_us= or delay_ba_us=, or rule= alone", name);
 	if (!json_is_number(value))
 		return error_set(err, EINVAL, "set: \"%s\": expected a number of microseconds", name);
 	for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++) {
@@ -378,24 +379,43 @@ static int set_one(const char *name, const json_t *value, double delays_us[INJEC
 	return 0;
 }
 
-static json_t *request_set(struct injector_monitor *monitor, const char *body, struct error *err)
+static json_t *set_delays(struct injector_monitor *monitor, json_t *wanted, struct error *err)
 {
 	double delays_us[] = {injector_delay_us(monitor->injector, INJECTOR_AB),
 			      injector_delay_us(monitor->injector, INJECTOR_BA)};
 	bool named[INJECTOR_DIRECTIONS] = {false, false};
-	json_t *wanted = json_read_text("set", 0, body, strlen(body), err), *value;
 	const char *name;
-	int code = wanted ? 0 : -EINVAL;
+	json_t *value;
+	int code = 0;
 
 	json_object_foreach (wanted, name, value)
 		code = code ? code : set_one(name, value, delays_us, named, err);
-	if (wanted && json_object_size(wanted) == 0)
-		code = error_set(err, EINVAL, "set: expected delay_us=, delay_ab_us= or delay_ba_us=");
-	json_decref(wanted);
+	if (json_object_size(wanted) == 0)
+		code = error_set(err, EINVAL, "set: expected delay_us=, delay_ab_us=, delay_ba_us= or rule=");
 	if (code || injector_set_delay(monitor->injector, delays_us, err))
 		return NULL;
 	return json_pack("{s:s, s:f, s:f}", "schema", INJECTOR_STATE_SCHEMA, "delay_ab_us", delays_us[0], "delay_ba_us",
 			 delays_us[1]);
+}
+
+static json_t *set_rule(struct injector_monitor *monitor, const char *rule, struct error *err)
+{
+	if (injector_set_rule(monitor->injector, rule, err))
+		return NULL;
+	return json_pack("{s:s, s:s}", "schema", INJECTOR_STATE_SCHEMA, "rule", rule);
+}
+
+static json_t *request_set(struct injector_monitor *monitor, const char *body, struct error *err)
+{
+	json_t *wanted = json_read_text("set", 0, body, strlen(body), err), *answer;
+	const char *rule = json_string_value(json_object_get(wanted, "rule"));
+
+	if (!wanted)
+		return NULL;
+	answer =
+		rule && json_object_size(wanted) == 1 ? set_rule(monitor, rule, err) : set_delays(monitor, wanted, err);
+	json_decref(wanted);
+	return answer;
 }
 
 static json_t *request_metrics(struct injector_monitor *monitor, struct error *err)

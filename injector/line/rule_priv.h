@@ -46,20 +46,28 @@ int match_parse(const char *option, const char *text, struct match_list *list, s
 /* Returns the index of the first list that the packet matches, or `count`. */
 size_t match_first(const struct match_list *const *lists, size_t count, const struct dp_packet *packet);
 
+/* What happens to the packets that match a rule. Not changed after its creation, except for the state of its modes. */
+struct rule_settings {
+	char *text;                   /* of the whole rule */
+	struct injector_modes *modes; /* state [L]; NULL = none */
+	bool fixed;                   /* delay_cycles is the delay; else the direction's */
+	uint64_t delay_cycles;
+};
+
 struct rule {
-	const char *text;             /* [C] */
-	struct match_list match;      /* [C] */
-	struct injector_modes *modes; /* [C]; state [L]; NULL = none */
-	bool fixed;                   /* [C] delay_cycles is the delay; else the direction's */
-	uint64_t delay_cycles;        /* [C] */
-	uint64_t last_due;            /* [L] due time of the last packet, TSC */
-	struct rule_counters count;   /* [L] */
+	struct match_list match;        /* [C] */
+	struct rule_settings *settings; /* [L] copied from the configuration */
+	uint64_t last_due;              /* [L] due time of the last packet, TSC */
+	struct rule_counters count;     /* [L] */
 	/* [L] [bucket of delay]: packets whose delay was requested, and applied */
 	uint64_t requested[LATENESS_BUCKETS], applied[LATENESS_BUCKETS];
 };
 
 struct injector_rules {
 	size_t count;
+	struct injector_mode_settings common;                     /* [C] */
+	struct dp_clock clock;                                    /* [C] */
+	struct rule_settings *current[INJECTOR_RULES_MAXIMUM];    /* [C] of rules[i], in the next configuration */
 	const struct match_list *matches[INJECTOR_RULES_MAXIMUM]; /* of rules[i] */
 	struct rule rules[];
 };
@@ -84,6 +92,15 @@ static inline void rules_reset(struct injector_rules *rules)
 		}
 	}
 }
+
+/*
+ * Creates new settings for the rule with the same conditions as `text`, which is a rule as in mode.h, and sets *at to
+ * its index. The caller puts them into current[*at], or destroys them. Returns NULL with err set, as
+ * injector_rules_create() does, also if no rule has these conditions.
+ */
+struct rule_settings *rules_prepare(const struct injector_rules *rules, const char *text, size_t *at,
+				    struct error *err);
+void rule_settings_destroy(struct rule_settings *settings); /* NULL is legal */
 
 /* Return the largest of the rules' values, or of `cycles` and 1; NULL = no rules. See mode_priv.h. */
 uint64_t rules_longest(const struct injector_rules *rules, uint64_t delay_cycles, uint64_t cycles);

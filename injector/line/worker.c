@@ -18,6 +18,8 @@ void worker_adopt_config(struct worker *worker, const struct line_config *config
 		line->delay_cycles = worker->modal ? cycles : cycles - MIN(cycles, config->subtract_cycles);
 		line->subtract_cycles = config->subtract_cycles;
 		line->nic_clock = config->nic_clock[worker->directions[i]];
+		for (size_t r = 0; line->rules && r < line->rules->count; r++)
+			line->rules->rules[r].settings = config->rules[worker->directions[i]][r];
 	}
 	worker->config = config;
 	atomic_store_explicit(&worker->seen_config, config, memory_order_release);

@@ -77,8 +77,9 @@ int attempt_check_delay(const struct sweep_plan *plan, const struct sweep_attemp
 	if (injector_client_has_delay(odd, wanted) && after->delay_changes == before->delay_changes)
 		return 0;
 	if (injector_client_has_delay(odd, wanted))
-		return error_set(err, ESTALE,
-				 "somebody else set the injector's delay during the run, and then back again");
+		return error_set(
+			err, ESTALE,
+			"somebody else set the injector's delay or a rule during the run, and then back again");
 	return error_set(err, ESTALE,
 			 "somebody else set the injector's delay: %.10g us from A to B and %.10g back, expected %.10g "
 			 "and %.10g",

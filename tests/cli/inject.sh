@@ -179,13 +179,26 @@ esac
 wait "$injector_pid"
 injector_pid=
 start net_null0 net_null1 --delay-us 10 --corrupt 100 --jitter "samples:$(seq 0 0.01 5 >"$scratch/some"; echo "$scratch/some")" \
-	--rule 'udp:53,host:10.0.0.0/8 delay=20 loss=1'
+	--rule 'udp:53,host:10.0.0.0/8 delay=20 loss=1' --expect-pps 10e6
 check "stats have rules, damage and delays, and add up" sh -c "'$nomora' inject-ctl '$control' stats --json | jq -e '
 	.ab | .corrupted > 0 and .rx_packets == .tx_packets + .held + .ring_full + .lost
 	and .rules[0].rule == \"udp:53,host:10.0.0.0/8 delay=20 loss=1\" and .rules[0].packets == 0
 	and .rules[0].applied_delay_ns == null
 	and .requested_delay_ns.mean > 10000 and .requested_delay_ns.mean < 15000
 	and .applied_delay_ns.p50 >= 10000 and .applied_delay_ns.p99 >= .applied_delay_ns.p50'"
+rule() { "$nomora" inject-ctl "$control" set rule="$1"; }
+texts() { "$nomora" inject-ctl "$control" stats --json | jq -r '.ab.rules[0].rule, .ba.rules[0].rule, .delay_changes'; }
+check "a rule gets other settings" sh -c "'$nomora' inject-ctl '$control' set rule='udp:53,host:10.0.0.0/8  delay=30' |
+	jq -e '.rule == \"udp:53,host:10.0.0.0/8  delay=30\"'"
+found=$(texts)
+[ "$found" = "$(printf '%s\n' 'udp:53,host:10.0.0.0/8  delay=30' 'udp:53,host:10.0.0.0/8  delay=30' 1)" ] &&
+	pass "in both directions, which the stats state" || fail "in both directions, which the stats state" "$found"
+refuses "a rule that is not there" 2 'no --rule has the conditions "udp:54"' rule 'udp:54 delay=1'
+refuses "a rule with bad settings" 2 '"colour": expected delay=US or MODE=VALUE' rule 'udp:53,host:10.0.0.0/8 delay=1 colour=red'
+refuses "a rule's new delay beyond the ring's reach" 2 "5000 us at .* --slots 65536 would do" rule 'udp:53,host:10.0.0.0/8 delay=5000'
+refuses "a rule with a file that is not there" 1 'No such file' rule 'udp:53,host:10.0.0.0/8 replay=/nowhere'
+refuses "a rule beside a delay" 2 'rule= alone' "$nomora" inject-ctl "$control" set delay_us=1 rule='udp:53,host:10.0.0.0/8 delay=1'
+[ "$(texts)" = "$found" ] && pass "a rule that is refused changes nothing" || fail "a rule that is refused changes nothing" "$(texts)"
 run "$nomora" inject-ctl "$control" metrics
 says "$out" 'applied_delay_seconds\{direction="ab",quantile="0.99"\} [0-9.e-]+' &&
 	pass "Prometheus gets the applied delay" || fail "Prometheus gets the applied delay" "$out"

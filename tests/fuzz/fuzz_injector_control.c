@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct injector {
 	double delay_us[INJECTOR_DIRECTIONS];
-	uint64_t changes, resets;
+	uint64_t changes, rule_changes, resets;
 	struct injector_statistics statistics;
 };
 
@@ -38,6 +38,15 @@ int injector_set_delay(struct injector *of, const double delay_us[INJECTOR_DIREC
 			return error_set(err, ERANGE, "%g us: expected 0 to 10000", delay_us[d]);
 	memcpy(of->delay_us, delay_us, sizeof of->delay_us);
 	of->changes++;
+	return 0;
+}
+
+/* A rule of one word is wrong. */
+int injector_set_rule(struct injector *of, const char *text, struct error *err)
+{
+	if (!strchr(text, ' '))
+		return error_set(err, EINVAL, "--rule: \"%s\"", text);
+	of->rule_changes++;
 	return 0;
 }
 
@@ -209,29 +218,39 @@ static void request(struct injector_monitor *monitor, struct events *events)
 	} requests[] = {{"stats", ""},
 			{"set", "{\"delay_us\": 20}"},
 			{"set", "{\"delay_ab_us\": 3, \"delay_ba_us\": 0.5}"},
+			{"set", "{\"rule\": \"udp:53 loss=1\"}"},
 			{"reset", ""},
 			{"metrics", ""},
 			{"stop", ""},
 			{"set", "{\"delay_us\": 1, \"delay_ab_us\": 2}"},
-			{"set", "{\"delay_us\": 99999}"}};
+			{"set", "{\"delay_us\": 99999}"},
+			{"set", "{\"rule\": \"udp:53\"}"},
+			{"set", "{\"rule\": \"udp:53 loss=1\", \"delay_us\": 1}"},
+			{"set", "{\"rule\": 7}"},
+			{"set", "{}"},
+			{"set", "[]"},
+			{"stats", ""},
+			{"stats", ""}};
 	double before[INJECTOR_DIRECTIONS] = {injector.delay_us[0], injector.delay_us[1]};
-	uint64_t changes = injector.changes;
+	uint64_t changes = injector.changes, rule_changes = injector.rule_changes;
 	uint8_t kind = events_byte(events);
 	struct error err = {0};
 	char body[128] = "";
-	const char *command = requests[kind & 7].command;
+	const char *command = requests[kind & 15].command;
 	const uint8_t *bytes;
 	size_t count, used;
 	json_t *answer;
 
-	snprintf(body, sizeof body, "%s", kind & 64 ? kind & 1 ? "{\"delay_us\": " : "{" : requests[kind & 7].body);
+	snprintf(body, sizeof body, "%s", kind & 64 ? kind & 1 ? "{\"delay_us\": " : "{" : requests[kind & 15].body);
 	used = strlen(body);
 	bytes = events_bytes(events, kind & 192 ? kind & 31 : 0, &count);
 	memcpy(body + used, bytes, count);
 	body[used + count] = '\0';
 	answer = injector_monitor_request(monitor, command, body, &err);
 	law(answer ? json_is_object(answer) : err.text[0] != '\0');
-	law(injector.changes == changes + (answer && strcmp(command, "set") == 0));
+	law(injector.changes + injector.rule_changes ==
+	    changes + rule_changes + (answer && strcmp(command, "set") == 0));
+	law(injector.rule_changes == rule_changes || json_object_get(answer, "rule"));
 	if (injector.changes == changes)
 		law(before[0] == injector.delay_us[0] && before[1] == injector.delay_us[1]);
 	if (answer && strcmp(command, "stats") == 0)

@@ -2,6 +2,7 @@
 /* The modal loop over rings: which packets arrive, in which order, and whether the counters match. */
 #include <criterion/criterion.h>
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -229,4 +230,78 @@ Test(modal, rules_decide_alone_about_their_packets)
 	cr_assert_float_eq(rules[3].applied_mean_ns, 55000, 3000);
 	cr_assert_gt(outcome.overtaken, 0, "2000 us do not hold up 50 us");
 	assert_sum();
+}
+
+/* Settings of a rule, in turns, and the shortest stay of a packet under each. */
+static const struct {
+	const char *rule;
+	double least_us;
+} changes[] = {{"ether:0x0707 delay=2000", 2000},        {"ether:0x0707 delay=0", 0},
+	       {"ether:0x0707 delay=500 rate=20", 500},  {"ether:0x0707 delay=17", 17},
+	       {"ether:0x0707 jitter=uniform:100", 50},  {"ether:0x0707 delay=1 rate=100000", 1},
+	       {" ether:0x0707  jitter=normal:5 ", 0},   {"ether:0x0707 delay=300 duplicate=0", 300},
+	       {"ether:0x0707 steps=0:700,0.001:40", 40}};
+
+static void change_rule(struct rings *rings, const char *text, int expected)
+{
+	struct error err = {0};
+
+	while (rte_ring_count(rings->in[0]) > 0) /* then all packets sent so far have the old settings */
+		rte_pause();
+	cr_assert_eq(injector_set_rule(rings->injector, text, &err), expected, "%s: %s", text, err.text);
+}
+
+/* Receives packets of the rule: the next one in order, and none before it has stayed for least[number] cycles. */
+static uint64_t receive_in_order(struct rings *rings, uint64_t next, const int64_t *least)
+{
+	struct rte_mbuf *packets[32];
+	unsigned int count = rings_receive(rings, 1, packets, 32);
+	uint64_t now = rings_now();
+
+	for (unsigned int i = 0; i < count; i++, next++) {
+		const struct rings_payload *payload = rings_payload(packets[i]);
+
+		cr_assert_eq(payload->sequence, next * 256 + 7, "packet %lu", next);
+		cr_assert_geq((int64_t)(now - payload->sent), least[next], "packet %lu", next);
+		rte_pktmbuf_free(packets[i]);
+	}
+	return next;
+}
+
+/* No packet of a rule is lost, early or out of order while the rule changes, from a slow link to a fast one, too. */
+Test(modal, a_rule_changes_while_its_packets_pass)
+{
+	static struct rings rings;
+	static int64_t least[COUNT];
+	struct rings_options options = {.delay_us = {50, 50}, .modes = {.seed = 3}, .rules = {"ether:0x0707 delay=9"}};
+	uint64_t sent = 0, received = 0;
+	size_t changed = 0;
+	double least_us = 9;
+	struct ns start = ns_now_monotonic();
+	struct injector_statistics statistics;
+	struct error err = {0};
+
+	options.modes.replay_interval_us = 1e6;
+	rings_open(&rings, &options);
+	rings_start(&rings);
+	while (received < COUNT && in_time(start, 60)) {
+		received = receive_in_order(&rings, received, least);
+		if (sent == COUNT || sent - received >= WINDOW)
+			continue;
+		if (sent % 100 == 99) {
+			change_rule(&rings, changes[changed % 9].rule, 0);
+			least_us = changes[changed++ % 9].least_us;
+			change_rule(&rings, "ether:0x0707 delay=10001", -EINVAL);
+			change_rule(&rings, "ether:0x0808 delay=0", -EINVAL);
+		}
+		least[sent] = (int64_t)(least_us * 1e3 / rings.clock.ns_per_cycle) - 1;
+		sent += rings_send(&rings, 0, sent * 256 + 7);
+	}
+	cr_assert_eq(received, COUNT);
+	cr_assert_eq(injector_read(rings.injector, &statistics, &err), 0);
+	cr_assert_eq(statistics.rules[0][0].packets, COUNT, "its counters go on");
+	cr_assert_str_eq(statistics.rules[0][0].text, changes[(changed - 1) % 9].rule);
+	cr_assert_str_eq(statistics.rules[1][0].text, changes[(changed - 1) % 9].rule);
+	cr_assert_eq(injector_delay_changes(rings.injector), changed);
+	rings_close(&rings);
 }

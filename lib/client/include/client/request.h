@@ -43,8 +43,8 @@ int client_ask_within(const char *socket, const char *method, const char *path, 
 
 /*
  * Asks the injector with this control socket: `command` is "stats", "metrics", "reset", "stop", or "set" with the new
- * delays as `body`, which it releases (NULL: none). Returns the answer, which the caller json_decref()s, or NULL with
- * err set: EINVAL if the injector refuses the command, or if `body` could not be made.
+ * delays or rule as `body`, which it releases (NULL: none). Returns the answer, which the caller json_decref()s, or
+ * NULL with err set: EINVAL if the injector refuses the command, or if `body` could not be made.
  */
 json_t *client_ask_injector(const char *control, const char *command, json_t *body, struct ns limit, struct error *err);
 

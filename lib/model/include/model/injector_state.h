@@ -82,7 +82,7 @@ struct injector_state_totals {
 	double uptime_s;
 	double delay_us[INJECTOR_STATE_DIRECTIONS];   /* NAN: a delay mode sets it */
 	char delay_set_by[INJECTOR_STATE_NAME_BYTES]; /* name of that mode, "" = none */
-	uint64_t delay_changes;                       /* number of times the delay was set */
+	uint64_t delay_changes;                       /* number of times a delay or a rule was set */
 	uint64_t rx_packets[INJECTOR_STATE_DIRECTIONS], tx_packets[INJECTOR_STATE_DIRECTIONS];
 	uint64_t ring_full, tx_full, no_mbuf, rx_missed, rx_errors, tx_errors, unaccounted;
 	uint64_t disturbed;

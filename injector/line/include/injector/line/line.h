@@ -120,8 +120,15 @@ void injector_destroy(struct injector *injector); /* stops first; NULL is legal 
  */
 int injector_set_delay(struct injector *injector, const double delay_us[INJECTOR_DIRECTIONS], struct error *err);
 /*
- * Returns how often the delay was set, also to the same value. If two calls return different numbers, the delay was set
- * in between.
+ * Changes the rule with the same conditions as `text`, a rule as in mode.h, in both directions; when this returns, the
+ * loop uses its new settings. Packets that are held keep their delay, packets of the rule keep their order, and its
+ * counters go on. Returns 0, or -errno with err set, and then nothing is changed: -EINVAL (no rule has these
+ * conditions, bad settings, or they need more slots than the ring has), -EBADMSG or -ENOENT (a bad file), -ENOMEM.
+ */
+int injector_set_rule(struct injector *injector, const char *text, struct error *err);
+/*
+ * Returns how often a delay or a rule was set, also to the same value. If two calls return different numbers, one was
+ * set in between.
  */
 uint64_t injector_delay_changes(const struct injector *injector);
 unsigned int injector_lcore_count(const struct injector *injector); /* 1 or 2 */
@@ -188,7 +195,7 @@ struct injector_direction_statistics {
 };
 
 struct injector_rule_statistics {
-	const char *text;
+	const char *text;       /* valid until the rule is set */
 	uint64_t packets, lost; /* packets that match the rule; those of them that a loss mode dropped */
 	double requested_mean_ns, applied_mean_ns;
 };

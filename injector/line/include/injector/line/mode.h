@@ -94,7 +94,7 @@ void injector_modes_destroy(struct injector_modes *modes); /* NULL is legal */
  * condition a packet matches decides about it, alone; packets without a rule have the direction's delay and modes.
  * Packets of one rule keep their order; packets of different rules may overtake each other.
  *
- * Texts are borrowed. Created and destroyed by the control thread; the direction's lcore uses them in between.
+ * Created and destroyed by the control thread; the direction's lcore uses them in between.
  */
 
 enum { INJECTOR_RULES_MAXIMUM = 16 };

@@ -31,7 +31,8 @@ int injector_monitor_sample(struct injector_monitor *monitor, struct injector_st
 
 /*
  * Carries out "stats", "set", "metrics", "reset" or "stop". `body` is JSON text, for "set" an object with delay_us, or
- * with delay_ab_us, delay_ba_us or both. Returns the answer, which the caller json_decref()s, or NULL with err set.
+ * with delay_ab_us, delay_ba_us or both, or with a rule (mode.h). Returns the answer, which the caller json_decref()s,
+ * or NULL with err set.
  */
 json_t *injector_monitor_request(struct injector_monitor *monitor, const char *command, const char *body,
 				 struct error *err);
