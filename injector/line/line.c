@@ -144,12 +144,14 @@ static int create_line(struct injector *injector, const struct injector_settings
 	if (injector->modal) {
 		line->queue.capacity = injector->slots;
 		line->queue.ring = dp_memory(injector->slots * sizeof(struct queue_entry));
-		line->queue.heap = dp_memory(injector->slots * sizeof(struct queue_entry));
+		line->queue.nodes = dp_memory((injector->slots + 1) * sizeof(struct queue_node));
+		line->queue.wheel = dp_memory(sizeof(struct queue_wheel));
 	} else {
 		line->packets = dp_memory((injector->slots + LINE_RX_BURST) * sizeof(struct dp_packet *));
 		line->bursts = dp_memory(injector->slots * sizeof(struct line_burst));
 	}
-	if (injector->modal ? !line->queue.ring || !line->queue.heap : !line->packets || !line->bursts)
+	if (injector->modal ? !line->queue.ring || !line->queue.nodes || !line->queue.wheel
+			    : !line->packets || !line->bursts)
 		return error_set(err, ENOMEM, "no memory for %u slots; give fewer (--slots), or more memory",
 				 injector->slots);
 	return 0;
@@ -250,7 +252,8 @@ static void free_line(struct line *line)
 	dp_memory_free(line->packets);
 	dp_memory_free(line->bursts);
 	dp_memory_free(line->queue.ring);
-	dp_memory_free(line->queue.heap);
+	dp_memory_free(line->queue.nodes);
+	dp_memory_free(line->queue.wheel);
 	dp_memory_free(line);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loop for modes, due times from NIC stamps, and captures. Its packets wait in a queue with a heap, because due
- * times need not be in order of arrival; so this loop is slower than the fixed loop. Delay, order and counters are as
- * described in line.h.
+ * The loop for modes, due times from NIC stamps, and captures. Its packets wait in a queue with a timing wheel, because
+ * due times need not be in order of arrival; so this loop is slower than the fixed loop. Delay, order and counters are
+ * as described in line.h.
  */
 
 #include "loop_priv.h"

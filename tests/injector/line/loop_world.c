@@ -128,7 +128,9 @@ bool dp_packet_stamp(const struct dp_packet *packet, const struct dp_stamps *sta
 
 static struct dp_packet *slots[2][SLOTS + LINE_RX_BURST];
 static struct line_burst bursts[2][SLOTS];
-static struct queue_entry ring[2][SLOTS], heap[2][SLOTS];
+static struct queue_entry ring[2][SLOTS];
+static struct queue_node nodes[2][SLOTS + 1];
+static struct queue_wheel wheels[2];
 bool modal;
 
 void loop_make(bool with_modal, size_t count, uint64_t gap)
@@ -136,6 +138,8 @@ void loop_make(bool with_modal, size_t count, uint64_t gap)
 	memset(&world, 0, sizeof world);
 	memset(lines, 0, sizeof lines);
 	memset(&worker, 0, sizeof worker);
+	memset(nodes, 0, sizeof nodes);
+	memset(wheels, 0, sizeof wheels);
 	modal = with_modal;
 	world.now = 1;
 	world.count = count;
@@ -143,7 +147,8 @@ void loop_make(bool with_modal, size_t count, uint64_t gap)
 		world.packets[i].arrives = 1000 + i * gap;
 	for (unsigned int d = 0; d < 2; d++) {
 		if (modal)
-			lines[d].queue = (struct queue){.ring = ring[d], .heap = heap[d], .capacity = SLOTS};
+			lines[d].queue = (struct queue){
+				.ring = ring[d], .nodes = nodes[d], .wheel = &wheels[d], .capacity = SLOTS};
 		else
 			lines[d].packets = slots[d];
 		lines[d].bursts = bursts[d];
