@@ -123,7 +123,8 @@ def flow(sender, receiver, pps, seconds):
 
 
 prefix = sys.argv[1]
-hosts = {name: packet_socket(f"{prefix}-{name}", "app0", True) for name in "ab"}
+places = {"a": ("a", "app0"), "b": tuple(sys.argv[3:5]) if sys.argv[2] == "kinds" and sys.argv[4:] else ("b", "app0")}
+hosts = {name: packet_socket(f"{prefix}-{namespace}", interface, True) for name, (namespace, interface) in places.items()}
 if sys.argv[2] == "kinds":
     sender, bad, count = packet_socket(prefix + "-a", "app0", False), [], 0
     least = 60 if sys.argv[3:] == ["padded"] else 0

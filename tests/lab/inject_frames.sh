@@ -31,6 +31,34 @@ for driver in af_packet af_xdp; do
 		fail "$driver starts" "$(cat "$scratch/log")"
 	fi
 done
+# DPDK's own devices: two injectors with a shared memory between them, and libpcap.
+memif=role=server,socket=$scratch/memif.sock,socket-abstract=no
+ip netns exec "$prefix-mid" "$nomora" inject inj-a "net_memif0,$memif" --nice 0 --control "$scratch/first.sock" 2>"$scratch/first" </dev/null &
+first_pid=$!
+at_exit kill "$first_pid"
+linked() { "$nomora" inject-ctl "$1" stats --json | jq -e '[.ports[].link_up] == [true, true]'; }
+ports=("net_memif1,${memif/server/client}" inj-b)
+listens() { "$nomora" inject-ctl "$scratch/first.sock" stats || ! kill -0 "$first_pid"; }
+wait_for 30 listens
+if start --delay-us 100 && wait_for 30 linked "$control" && wait_for 30 linked "$scratch/first.sock"; then
+	check "net_memif carries every kind of frame unchanged" python3 "$here/frames.py" "$prefix" kinds
+	is "and nothing is lost between the two injectors" "34 34" "$(ask 's["rx_packets"], s["tx_packets"]')"
+	stop
+else
+	fail "net_memif starts" "$(cat "$scratch/log" "$scratch/first")"
+fi
+kill "$first_pid"
+wait "$first_pid"
+ports=("net_pcap0,rx_iface_in=inj-a,tx_iface=inj-a" "net_pcap1,rx_iface_in=inj-b,tx_iface=inj-b")
+if start --delay-us 100; then
+	check "net_pcap carries every kind of frame unchanged" python3 "$here/frames.py" "$prefix" kinds
+	is "net_pcap forwards nothing that its own host sends" "20 0" \
+		"$(python3 "$here/frames.py" "$prefix" count mid inj-a 20 100)"
+	stop
+else
+	fail "net_pcap starts" "$(cat "$scratch/log")"
+fi
+ports=(inj-a inj-b)
 for driver in af_packet af_xdp; do
 	start --driver "$driver" --delay-us 100 --mtu 1900 || {
 		fail "$driver starts" "$(cat "$scratch/log")"
@@ -89,6 +117,8 @@ if start --delay-us 100; then
 	ip -n "$prefix-mid" link set dtap0 netns "$prefix-a" name app0
 	ip -n "$prefix-a" link set app0 up
 	arrived() { ip -n "$prefix-mid" -j -s link show dtap1 | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["stats64"]["rx"]["packets"])'; }
+	check "net_tap carries every kind of frame unchanged" python3 "$here/frames.py" "$prefix" kinds mid dtap1
+	"$nomora" inject-ctl "$control" reset >/dev/null
 	send() { python3 "$here/frames.py" "$prefix" count a app0 "$1" 100 >/dev/null; }
 	ip -n "$prefix-mid" link set dtap1 down
 	before=$(arrived)
