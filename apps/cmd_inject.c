@@ -63,6 +63,8 @@ static const struct option_row rows[] = {
 	ROW(DOUBLE, hiccup_ns, "hiccup-ns", 0, "NS", 0, 1e9,
 	    "packets that arrive or leave during a longer gap count as disturbed; 0: 300, or as --stall-us if bursts "
 	    "are system calls"),
+	ROW(DOUBLE, late_limit_us, "late-limit-us", 0, "US", 0, 1e12,
+	    "drop and count packets that could leave only later than this after they are due; 0: no limit"),
 	ROW(DOUBLE, subtract_ns, "subtract-ns", 0, "NS", 0, 1e6,
 	    "delay of the path with --delay-us 0; subtracted from each delay"),
 	ROW(FLAG, calibrate, "calibrate", 0, "measure how long packets wait to be received, and subtract it"),

@@ -141,6 +141,24 @@ static ALWAYS_INLINED void begin_burst(struct line *line, uint64_t now)
 	line->sent_in_gap = line->gap;
 }
 
+/* Returns true if the first packet is too late at `now`. */
+static ALWAYS_INLINED bool is_late(const struct line *line, uint64_t now)
+{
+	return (int64_t)(now - line->bursts[line->burst_tail & line->mask].due) > line->late_cycles;
+}
+
+/* Drops the packets that are too late at `now`, when all packets transmitted before are counted. */
+static NOT_INLINED void drop_late(struct line *line, uint64_t now)
+{
+	while (line->burst_tail != line->burst_head && is_late(line, now)) {
+		dp_packet_free(line->packets[line->tail & line->mask]);
+		line->count.too_late++;
+		advance(line, 1);
+	}
+	line->counted = line->tail;
+	line->burst_counted = line->burst_tail;
+}
+
 static ALWAYS_INLINED void release(struct worker *worker, struct line *line, uint64_t now, bool full)
 {
 	const uint32_t most = full ? LINE_RX_BURST : LINE_TX_BURST; /* after a whole receive burst, throughput matters
@@ -154,6 +172,10 @@ static ALWAYS_INLINED void release(struct worker *worker, struct line *line, uin
 
 		if (count == 0)
 			return;
+		if (UNLIKELY(round == 0 && is_late(line, now))) {
+			drop_late(line, now);
+			return;
+		}
 		if (UNLIKELY(round > 0)) { /* read the clock again, because the first transmit burst took time */
 			now = dp_cycles();
 			worker_look(worker, now, full);

@@ -122,6 +122,11 @@ static const struct line_config *make_config(const struct injector *injector)
 	return config;
 }
 
+static uint64_t cycles_of(const struct injector *injector, double ns)
+{
+	return (uint64_t)llround(ns / injector->clock.ns_per_cycle);
+}
+
 static int create_line(struct injector *injector, const struct injector_settings *settings,
 		       enum injector_direction direction, struct error *err)
 {
@@ -134,6 +139,8 @@ static int create_line(struct injector *injector, const struct injector_settings
 	line->mask = injector->slots - 1;
 	line->rx_port = forward ? settings->port_a : settings->port_b;
 	line->tx_port = forward ? settings->port_b : settings->port_a;
+	line->late_cycles =
+		settings->late_limit_us > 0 ? (int64_t)cycles_of(injector, settings->late_limit_us * 1e3) : INT64_MAX;
 	line->modes = settings->modes[direction];
 	line->rules = settings->rules[direction];
 	line->stamps = settings->stamps[direction];
@@ -155,11 +162,6 @@ static int create_line(struct injector *injector, const struct injector_settings
 		return error_set(err, ENOMEM, "no memory for %u slots; give fewer (--slots), or more memory",
 				 injector->slots);
 	return 0;
-}
-
-static uint64_t cycles_of(const struct injector *injector, double ns)
-{
-	return (uint64_t)llround(ns / injector->clock.ns_per_cycle);
 }
 
 static void create_workers(struct injector *injector, const struct injector_settings *settings)
@@ -440,6 +442,7 @@ static struct injector_direction_statistics direction_statistics(const struct li
 		.tx_packets = count->tx_packets,
 		.held = held,
 		.ring_full = count->ring_full,
+		.too_late = count->too_late,
 		.tx_full = count->tx_full,
 		.no_mbuf = count->no_mbuf,
 		.lost = count->lost,

@@ -65,7 +65,7 @@ struct line_config {
 };
 
 struct line_counters {
-	uint64_t rx_packets, tx_packets, ring_full, tx_full, no_mbuf, lost, duplicated, corrupted, bypassed;
+	uint64_t rx_packets, tx_packets, ring_full, too_late, tx_full, no_mbuf, lost, duplicated, corrupted, bypassed;
 	uint64_t disturbed, calls;
 	/* modal loop: packets held that were not exempt, and the sums of the delays requested and applied */
 	uint64_t delayed, requested_cycles, applied_cycles;
@@ -91,6 +91,7 @@ struct line {
 	bool sent_in_gap; /* [L] a gap occurred between the previous release and sent_at */
 	uint32_t disturbed_head; /* [L] packets before this index were held during a stall */
 	uint64_t sent_at;        /* [L] TSC: clock reading before the latest transmit burst */
+	int64_t late_cycles;     /* [C] later packets are dropped; INT64_MAX = none */
 	uint64_t prepare_at;     /* [L] TSC from which on to call dp_transmit_poll(); UINT64_MAX = do not call it */
 	uint64_t delay_cycles;   /* [L] time to hold a packet; in the modal loop, the delay before modes change it */
 	uint64_t last_due; /* [L] TSC: the latest due time so far; later packets are never due before it, so order is

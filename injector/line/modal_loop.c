@@ -225,6 +225,23 @@ static bool send_outbox(struct worker *worker, struct line *line)
 	return line->outbox_count == 0;
 }
 
+/* Drops the packets that are too late at `now`; those in the outbox are due before those in the queue. */
+static NOT_INLINED void drop_late(struct line *line, uint64_t now)
+{
+	const struct queue_entry *first;
+	uint16_t late = 0;
+
+	while (late < line->outbox_count && (int64_t)(now - line->outbox[late].due) > line->late_cycles)
+		dp_packet_free(line->outbox[late++].packet);
+	line->outbox_count = (uint16_t)(line->outbox_count - late);
+	memmove(line->outbox, line->outbox + late, line->outbox_count * sizeof line->outbox[0]);
+	line->count.too_late += late;
+	while ((first = queue_first(&line->queue)) && (int64_t)(now - first->due) > line->late_cycles) {
+		dp_packet_free(queue_pop(&line->queue).packet);
+		line->count.too_late++;
+	}
+}
+
 static void fill_outbox(struct line *line, uint64_t now)
 {
 	const struct queue_entry *first;
@@ -241,6 +258,10 @@ static void release(struct worker *worker, struct line *line, uint64_t now, bool
 		fill_outbox(line, now);
 		if (line->outbox_count == 0)
 			return;
+		if (UNLIKELY(round == 0 && (int64_t)(now - line->outbox[0].due) > line->late_cycles)) {
+			drop_late(line, now);
+			return;
+		}
 		if (round > 0) { /* read the clock again, because the first transmit burst took time */
 			now = dp_cycles();
 			worker_look(worker, now, full);

@@ -163,7 +163,7 @@ static void warn_unaccounted(struct injector_monitor *monitor, unsigned int d,
 static uint64_t imbalance(const struct injector_direction_statistics *count)
 {
 	uint64_t in = count->rx_packets + count->duplicated;
-	uint64_t out = count->tx_packets + count->held + count->ring_full + count->lost;
+	uint64_t out = count->tx_packets + count->held + count->ring_full + count->too_late + count->lost;
 
 	return in > out ? in - out : out - in;
 }
@@ -211,6 +211,7 @@ static void fill_direction(struct injector_monitor *monitor, unsigned int d,
 		.tx_packets = count->tx_packets,
 		.held = count->held,
 		.ring_full = count->ring_full,
+		.too_late = count->too_late,
 		.tx_full = count->tx_full,
 		.no_mbuf = count->no_mbuf + from->rx_no_mbuf,
 		.rx_missed = from->rx_missed,

@@ -30,15 +30,16 @@ void injector_monitor_summary(const struct injector_state *state, char *text, si
 		snprintf(calls, sizeof calls, ", %.1f ms in transmit calls", totals->transmit_stall_us / 1e3);
 	snprintf(text, bytes,
 		 "%.1f s at %s: A->B %" PRIu64 " in %" PRIu64 " out, B->A %" PRIu64 " in %" PRIu64
-		 " out%s; dropped %.0f (ring full %" PRIu64 ", no buffer %" PRIu64 ", missed %" PRIu64
-		 ", too long or broken %" PRIu64 ", not sent by the port %" PRIu64 "), lost by mode %" PRIu64
-		 "; late p50 %" PRId64 " p99 %" PRId64 " p99.9 %" PRId64 " max %" PRId64 " ns; %" PRIu64
-		 " stalls over %g us (%.1f ms, longest %.0f us%s), %" PRIu64 " packets disturbed (%.2f %%)%s",
+		 " out%s; dropped %.0f (ring full %" PRIu64 ", too late %" PRIu64 ", no buffer %" PRIu64
+		 ", missed %" PRIu64 ", too long or broken %" PRIu64 ", not sent by the port %" PRIu64
+		 "), lost by mode %" PRIu64 "; late p50 %" PRId64 " p99 %" PRId64 " p99.9 %" PRId64 " max %" PRId64
+		 " ns; %" PRIu64 " stalls over %g us (%.1f ms, longest %.0f us%s), %" PRIu64
+		 " packets disturbed (%.2f %%)%s",
 		 totals->uptime_s, delay, totals->rx_packets[0], totals->tx_packets[0], totals->rx_packets[1],
-		 totals->tx_packets[1], kept, whole.dropped, totals->ring_full, totals->no_mbuf, totals->rx_missed,
-		 totals->rx_errors, totals->tx_errors, lost, totals->lateness.p50_ns, totals->lateness.p99_ns,
-		 totals->lateness.p99_9_ns, totals->lateness.maximum_ns, totals->stalls, totals->stall_threshold_us,
-		 totals->stall_us / 1e3, totals->stall_longest_us, calls, totals->disturbed,
+		 totals->tx_packets[1], kept, whole.dropped, totals->ring_full, totals->too_late, totals->no_mbuf,
+		 totals->rx_missed, totals->rx_errors, totals->tx_errors, lost, totals->lateness.p50_ns,
+		 totals->lateness.p99_ns, totals->lateness.p99_9_ns, totals->lateness.maximum_ns, totals->stalls,
+		 totals->stall_threshold_us, totals->stall_us / 1e3, totals->stall_longest_us, calls, totals->disturbed,
 		 injector_interval_disturbed_percent(&whole), captured);
 }
 
@@ -58,6 +59,7 @@ static const struct direction_metric direction_metrics[] = {
 	OF(tx_packets, "sent_packets_total", "counter", "Packets sent."),
 	OF(held, "held_packets", "gauge", "Packets in the delay line."),
 	OF(ring_full, "ring_full_packets_total", "counter", "Dropped: the delay line was full."),
+	OF(too_late, "too_late_packets_total", "counter", "Dropped: later than the limit."),
 	OF(tx_full, "transmit_retries_total", "counter", "Refused by the transmit port, sent later."),
 	OF(no_mbuf, "no_buffer_packets_total", "counter", "Dropped: no packet buffer."),
 	OF(rx_missed, "missed_packets_total", "counter", "Dropped by the receive port."),

@@ -29,6 +29,7 @@ enum {
 const struct injector_session_settings injector_session_defaults = {
 	.delay_ab_us = -1,
 	.delay_ba_us = -1,
+	.late_limit_us = 1e6,
 	.mtu = 1500,
 	.lcores = 1,
 	.nice = -10,
@@ -265,6 +266,7 @@ static int create_injector(struct session *session, struct error *err)
 		.transmit_is_system_call = session->bursts_are_system_calls,
 		.stall_us = thresholds.stall_us,
 		.hiccup_ns = thresholds.hiccup_ns,
+		.late_limit_us = settings->late_limit_us,
 		.nice = (int)settings->nice,
 		.expected_pps = settings->expected_pps,
 		.modes = {session->modes[0], session->modes[1]},

@@ -44,6 +44,7 @@ static const struct field total_fields[] = {
 	TOTAL("rx_ba", COUNT, rx_packets[1]),
 	TOTAL("tx_ba", COUNT, tx_packets[1]),
 	TOTAL("ring_full", COUNT, ring_full),
+	TOTAL("too_late", COUNT, too_late),
 	TOTAL("tx_full", COUNT, tx_full),
 	TOTAL("nombuf", COUNT, no_mbuf),
 	TOTAL("rx_missed", COUNT, rx_missed),
@@ -73,6 +74,7 @@ static const struct field direction_fields[] = {
 	DIRECTION("tx_packets", COUNT, tx_packets),
 	DIRECTION("held", COUNT, held),
 	DIRECTION("ring_full", COUNT, ring_full),
+	DIRECTION("too_late", COUNT, too_late),
 	DIRECTION("tx_full", COUNT, tx_full),
 	DIRECTION("nombuf", COUNT, no_mbuf),
 	DIRECTION("rx_missed", COUNT, rx_missed),
@@ -104,7 +106,7 @@ void injector_state_add_up(struct injector_state *state)
 {
 	struct injector_state_totals *totals = &state->totals;
 
-	totals->ring_full = totals->tx_full = totals->no_mbuf = totals->rx_missed = 0;
+	totals->ring_full = totals->too_late = totals->tx_full = totals->no_mbuf = totals->rx_missed = 0;
 	totals->rx_errors = totals->tx_errors = totals->unaccounted = totals->disturbed = 0;
 	for (size_t d = 0; d < INJECTOR_STATE_DIRECTIONS; d++) {
 		const struct injector_state_direction *direction = &state->direction[d];
@@ -113,6 +115,7 @@ void injector_state_add_up(struct injector_state *state)
 		totals->rx_packets[d] = direction->rx_packets;
 		totals->tx_packets[d] = direction->tx_packets;
 		totals->ring_full += direction->ring_full;
+		totals->too_late += direction->too_late;
 		totals->tx_full += direction->tx_full;
 		totals->no_mbuf += direction->no_mbuf;
 		totals->rx_missed += direction->rx_missed;
@@ -289,8 +292,9 @@ struct injector_interval injector_interval_whole(const struct injector_state_tot
 	return (struct injector_interval){
 		.elapsed_s = totals->uptime_s,
 		.packets = (double)totals->tx_packets[0] + (double)totals->tx_packets[1],
-		.dropped = (double)totals->ring_full + (double)totals->no_mbuf + (double)totals->rx_missed +
-			   (double)totals->rx_errors + (double)totals->tx_errors + (double)totals->unaccounted,
+		.dropped = (double)totals->ring_full + (double)totals->too_late + (double)totals->no_mbuf +
+			   (double)totals->rx_missed + (double)totals->rx_errors + (double)totals->tx_errors +
+			   (double)totals->unaccounted,
 		.disturbed = (double)totals->disturbed,
 		.stalls = (double)totals->stalls,
 		.lcores = totals->lcores,
@@ -298,6 +302,7 @@ struct injector_interval injector_interval_whole(const struct injector_state_tot
 		.transmit_stall_us = zero_if_unknown(totals->transmit_stall_us),
 		.received = (double)totals->rx_packets[0] + (double)totals->rx_packets[1],
 		.ring_full = (double)totals->ring_full,
+		.too_late = (double)totals->too_late,
 		.no_mbuf = (double)totals->no_mbuf,
 		.rx_missed = (double)totals->rx_missed,
 		.rx_errors = (double)totals->rx_errors,
@@ -333,6 +338,7 @@ struct injector_interval injector_interval_between(const struct injector_state_t
 		.transmit_stall_us = to.transmit_stall_us - from.transmit_stall_us,
 		.received = to.received - from.received,
 		.ring_full = to.ring_full - from.ring_full,
+		.too_late = to.too_late - from.too_late,
 		.no_mbuf = to.no_mbuf - from.no_mbuf,
 		.rx_missed = to.rx_missed - from.rx_missed,
 		.rx_errors = to.rx_errors - from.rx_errors,

@@ -108,21 +108,14 @@ static const struct {
 	{                                                                                                              \
 		name, offsetof(struct injector_interval, member)                                                       \
 	}
-	COUNTER("received", received),
-	COUNTER("packets", packets),
-	COUNTER("dropped", dropped),
-	COUNTER("ring_full", ring_full),
-	COUNTER("nombuf", no_mbuf),
-	COUNTER("rx_missed", rx_missed),
-	COUNTER("rx_errors", rx_errors),
-	COUNTER("tx_errors", tx_errors),
-	COUNTER("unaccounted", unaccounted),
-	COUNTER("disturbed", disturbed),
-	COUNTER("stalls", stalls),
-	COUNTER("stall_us", stall_us),
-	COUNTER("transmit_stall_us", transmit_stall_us),
-	COUNTER("late_us", late_us),
-	COUNTER("late_p99_us", late_p99_us),
+	COUNTER("received", received),   COUNTER("packets", packets),
+	COUNTER("dropped", dropped),     COUNTER("ring_full", ring_full),
+	COUNTER("too_late", too_late),   COUNTER("nombuf", no_mbuf),
+	COUNTER("rx_missed", rx_missed), COUNTER("rx_errors", rx_errors),
+	COUNTER("tx_errors", tx_errors), COUNTER("unaccounted", unaccounted),
+	COUNTER("disturbed", disturbed), COUNTER("stalls", stalls),
+	COUNTER("stall_us", stall_us),   COUNTER("transmit_stall_us", transmit_stall_us),
+	COUNTER("late_us", late_us),     COUNTER("late_p99_us", late_p99_us),
 #undef COUNTER
 };
 

@@ -181,7 +181,7 @@ injector_pid=
 start net_null0 net_null1 --delay-us 10 --corrupt 100 --jitter "samples:$(seq 0 0.01 5 >"$scratch/some"; echo "$scratch/some")" \
 	--rule 'udp:53,host:10.0.0.0/8 delay=20 loss=1' --expect-pps 10e6
 check "stats have rules, damage and delays, and add up" sh -c "'$nomora' inject-ctl '$control' stats --json | jq -e '
-	.ab | .corrupted > 0 and .rx_packets == .tx_packets + .held + .ring_full + .lost
+	.ab | .corrupted > 0 and .rx_packets == .tx_packets + .held + .ring_full + .too_late + .lost
 	and .rules[0].rule == \"udp:53,host:10.0.0.0/8 delay=20 loss=1\" and .rules[0].packets == 0
 	and .rules[0].applied_delay_ns == null
 	and .requested_delay_ns.mean > 10000 and .requested_delay_ns.mean < 15000
@@ -234,7 +234,7 @@ run "${inject[@]}" net_null0 net_null1 --duration 0.3 --delay-us 10000 --slots 1
 python3 - "$err" "$scratch/out" <<-'END' && pass "at the end, all packets have left, as the last line of JSON says" ||
 	import json, re, sys
 	sample = json.loads(open(sys.argv[2]).read().splitlines()[-1])
-	sums = [d["rx_packets"] - d["tx_packets"] - d["held"] - d["ring_full"] for d in (sample["ab"], sample["ba"])]
+	sums = [d["rx_packets"] - d["tx_packets"] - d["held"] - d["ring_full"] - d["too_late"] for d in (sample["ab"], sample["ba"])]
 	told = re.search(r"still held", sys.argv[1])
 	sys.exit(not (not told and sample["ab"]["held"] + sample["ba"]["held"] == 0 < sample["ab"]["rx_packets"] and sums == [0, 0]))
 END

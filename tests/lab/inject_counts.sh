@@ -22,7 +22,7 @@ flow() { # flow PPS SECONDS COMMAND: runs the command 0.5 s after the first fram
 	read -r sent arrived longest < <(tail -1 "$scratch/flow")
 	received=$(($(rx) - before))
 }
-drops='s["rx_missed"] + s["rx_errors"] + s["nombuf"] + s["ring_full"] + s["tx_errors"]'
+drops='s["rx_missed"] + s["rx_errors"] + s["nombuf"] + s["ring_full"] + s["too_late"] + s["tx_errors"]'
 conserved() { # conserved NAME [ARRIVED]: after flow
 	is "$1: received = arrived + drops" "$received 0" "$((${2-$arrived} + $(ask "$drops"))) $(ask 's["held"]')"
 	is "and nothing is unaccounted for" 0 "$(ask 's["unaccounted"]')"

@@ -56,6 +56,8 @@ uint16_t dp_transmit(uint16_t port, uint16_t queue, struct dp_packet **packets, 
 	if (port == 0 && world.flood)
 		return count;
 	cr_assert_eq(port, 1);
+	if (world.now >= world.refuse_from && world.now < world.refuse_until)
+		return 0;
 	if (world.jump_in_transmit)
 		jump();
 	world.refusals -= world.refusals > 0;
@@ -156,6 +158,7 @@ void loop_make(bool with_modal, size_t count, uint64_t gap)
 		lines[d].rx_port = (uint16_t)d;
 		lines[d].tx_port = (uint16_t)!d;
 		lines[d].delay_cycles = DELAY;
+		lines[d].late_cycles = INT64_MAX;
 		worker.lines[d] = &lines[d];
 	}
 	worker.line_count = 2;

@@ -35,7 +35,8 @@ struct loop_world {
 	size_t preparations;   /* so often */
 	bool flood;            /* port 1 always returns full bursts */
 	uint64_t stop_at;      /* 0: never */
-	unsigned int refusals; /* number of next bursts whose last 7 packets are refused */
+	uint64_t refuse_from, refuse_until; /* between these times, port 1 accepts no packets */
+	unsigned int refusals;              /* number of next bursts whose last 7 packets are refused */
 };
 
 extern struct loop_world world;

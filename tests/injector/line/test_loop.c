@@ -344,3 +344,44 @@ Test(loop, whole_bursts_on_one_port_do_not_keep_the_other_line)
 		}
 	}
 }
+
+/*
+ * The transmit port accepts nothing for a while, or the CPU stands still. No packet leaves later than the limit; those
+ * that would are freed and counted.
+ */
+Test(loop, no_packet_leaves_later_than_the_limit)
+{
+	const int64_t limit = 3 * STALL;
+
+	for (int kind = 0; kind < 4; kind++) {
+		uint64_t dropped = 0;
+
+		loop_make(kind % 2, 400, 137);
+		lines[0].late_cycles = limit;
+		if (kind < 2)
+			world.jump_at = 30000, world.jump = 5 * (uint64_t)limit;
+		else
+			world.refuse_from = 30000, world.refuse_until = 30000 + 5 * (uint64_t)limit;
+		for (int i = 0; i < 20000; i++)
+			loop_round();
+		dropped = lines[0].count.too_late;
+		worker_answer(&worker);
+		cr_assert_gt(dropped, 20, "loop %d", kind);
+		cr_assert_eq(worker.snapshot.count[0].tx_packets + dropped, world.count, "loop %d: %lu", kind, dropped);
+		cr_assert_eq(worker.snapshot.held[0], 0);
+		cr_assert_eq(lateness_count(lines[0].late_clean) + lateness_count(lines[0].late_disturbed),
+			     worker.snapshot.count[0].tx_packets);
+		for (uint32_t i = lateness_bucket((uint64_t)limit) + 1; i < LATENESS_BUCKETS; i++)
+			cr_assert_eq(lines[0].late_clean[i] + lines[0].late_disturbed[i], 0, "loop %d", kind);
+		for (size_t i = 0; i < world.count; i++) {
+			const struct dp_packet *packet = &world.packets[i];
+
+			cr_assert(packet->gone != packet->freed, "loop %d, packet %zu", kind, i);
+			dropped -= packet->freed;
+			if (packet->gone)
+				cr_assert_leq((int64_t)(packet->left - loop_due(packet)), limit + 20 * STEP,
+					      "loop %d, packet %zu", kind, i);
+		}
+		cr_assert_eq(dropped, 0);
+	}
+}

@@ -47,6 +47,7 @@ struct injector_state_direction {
 	uint64_t rx_packets, tx_packets;
 	uint64_t held;      /* packets in the delay line now */
 	uint64_t ring_full; /* packets dropped because the ring of the delay line was full */
+	uint64_t too_late;  /* packets dropped because they could have left only later than the limit */
 	uint64_t tx_full;   /* packets that the transmit port first refused, and that were sent later */
 	uint64_t no_mbuf;   /* packets dropped because no buffer was free */
 	uint64_t rx_missed, rx_errors, tx_errors;
@@ -84,7 +85,7 @@ struct injector_state_totals {
 	char delay_set_by[INJECTOR_STATE_NAME_BYTES]; /* name of that mode, "" = none */
 	uint64_t delay_changes;                       /* number of times a delay or a rule was set */
 	uint64_t rx_packets[INJECTOR_STATE_DIRECTIONS], tx_packets[INJECTOR_STATE_DIRECTIONS];
-	uint64_t ring_full, tx_full, no_mbuf, rx_missed, rx_errors, tx_errors, unaccounted;
+	uint64_t ring_full, too_late, tx_full, no_mbuf, rx_missed, rx_errors, tx_errors, unaccounted;
 	uint64_t disturbed;
 	uint64_t stalls, hiccups;
 	double stall_us, stall_longest_us, stall_threshold_us, hiccup_threshold_ns; /* stall_us: total time of stalls */
@@ -129,13 +130,13 @@ int injector_state_from_json(const char *file, const json_t *root, struct inject
 struct injector_interval {
 	double elapsed_s;
 	double packets;   /* packets sent, sum of both directions */
-	double dropped;   /* ring_full, no_mbuf, rx_missed, rx_errors, tx_errors and unaccounted */
+	double dropped;   /* ring_full, too_late, no_mbuf, rx_missed, rx_errors, tx_errors and unaccounted */
 	double disturbed; /* packets sent that a stall or hiccup may have delayed */
 	double stalls;
 	double lcores;
-	double stall_us, transmit_stall_us;                                      /* sums over the threads */
-	double received;                                                         /* packets, sum of both directions */
-	double ring_full, no_mbuf, rx_missed, rx_errors, tx_errors, unaccounted; /* the parts of `dropped` */
+	double stall_us, transmit_stall_us; /* sums over the threads */
+	double received;                    /* packets, sum of both directions */
+	double ring_full, too_late, no_mbuf, rx_missed, rx_errors, tx_errors, unaccounted; /* the parts of `dropped` */
 	double late_us;     /* mean time from when a packet was due to when it was released; 0 if none was sent */
 	double late_p99_us; /* 99th percentile of that time, since the injector's start or last reset */
 };

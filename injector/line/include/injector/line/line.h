@@ -8,8 +8,9 @@
  * subtracted time (subtract_ns). If nothing is subtracted, packets are never early. Their lateness is recorded. Order
  * is kept, also while D is lowered, unless a mode reorders or exempts packets. Held packets wait in a ring of a fixed
  * number of slots per direction, one packet per slot. Every packet is counted:
- *   rx + duplicated = tx + held + ring_full + lost
- * Modes make the duplicated packets and drop the lost ones.
+ *   rx + duplicated = tx + held + ring_full + too_late + lost
+ * Modes make the duplicated packets and drop the lost ones. No packet is transmitted later than late_limit_us after its
+ * due time.
  *
  * The lcore runs rounds: in a round, it polls each receive port once and transmits the packets that are due. It reads
  * the clock (the time stamp counter) at least once a round; the time between two readings is a gap. A stall is a gap
@@ -59,6 +60,7 @@ struct injector_settings {
 	double stall_us;              /* > 0; a longer gap is a stall */
 	double hiccup_ns; /* > 0; a longer gap is a hiccup or a stall; values above stall_us have the effect of stall_us
 			   */
+	double late_limit_us; /* a packet that is later than this is dropped and not transmitted; 0 = no limit */
 	int nice; /* nice value of the lcores' threads, -20 highest priority, 0 unchanged; ignored if not permitted */
 	/*
 	 * Packets per second in each direction; 0 = not known. injector_create() refuses settings with which the ring
@@ -182,6 +184,7 @@ uint32_t injector_slots(const struct injector *injector);
 struct injector_direction_statistics {
 	uint64_t rx_packets, tx_packets, held;
 	uint64_t ring_full;  /* packets dropped because the ring was full */
+	uint64_t too_late;   /* packets dropped because they were later than the limit */
 	uint64_t tx_full;    /* times that the transmit port refused a packet; the packet is sent later */
 	uint64_t no_mbuf;    /* duplicates not made because no buffer was free */
 	uint64_t lost;       /* packets dropped by a loss mode */

@@ -20,6 +20,7 @@ struct injector_session_settings {
 	const char *ports[2];                      /* names of port A and port B, in the syntax of dp/port.h */
 	double delay_us, delay_ab_us, delay_ba_us; /* delay_ab_us or delay_ba_us < 0: use delay_us for this direction */
 	double subtract_ns, stall_us, hiccup_ns;   /* stall_us, hiccup_ns: 0 = the default of line.h */
+	double late_limit_us;                      /* 0 = no limit */
 	double expected_pps;                       /* 0 = not known */
 	double duration_s;                         /* 0 = until stopped */
 	int64_t slots; /* size of each direction's ring, packets; 0 = the default of line.h */
