@@ -3,7 +3,8 @@
 # Forwarders between two veth interfaces, in turns: the injector at D = 0 with af_packet and with af_xdp, and
 # a plain forwarding loop (forward.c) with DPDK's own net_af_packet. One JSON line per forwarder: frames of 60 bytes per second that arrive
 # while a sender transmits as fast as it can, and the one-way time at 1000 frames per second, from the sender's clock
-# reading before send() to the kernel's receive timestamp. Needs root. Arguments: the folder of the programs,
+# reading before send() to the kernel's receive timestamp. The last three figures are medians of the ratio to af_packet
+# in the same round. Needs root. Arguments: the folder of the programs,
 # bench_injector_forward, seconds per figure (2), rounds (3).
 import ctypes, json, os, socket, statistics, struct, subprocess, sys, tempfile, time
 
@@ -94,17 +95,25 @@ try:
             time.sleep(4)
             receiver = packet_socket(names[1], 0x88B5)
             receiver.setsockopt(socket.SOL_SOCKET, 35, 1)  # SO_TIMESTAMPNS
-            figures[name][1].extend(one_way_us(sender, receiver))
+            figures[name][1].append(sorted(one_way_us(sender, receiver)) or [float("nan")])
             receiver.close()
             figures[name][0].append(rate(sender))
             process.terminate()
             process.wait(30)
-    for name, (rates, times) in figures.items():
-        times.sort()
+    own_rates, own_times = figures["af_packet"]
+    for name, (rates, rounds_us) in figures.items():
+        times = sorted(t for us in rounds_us for t in us)
+
+        def over(percent):
+            return statistics.median(us[len(us) * percent // 100] / own[len(own) * percent // 100]
+                                     for us, own in zip(rounds_us, own_times))
+
         print(json.dumps({"schema": "nomora.benchmark/1", "benchmark": "injector_ports", "forwarder": name,
                           "kpps_median": round(statistics.median(rates) / 1e3, 1), "kpps_best": round(max(rates) / 1e3, 1),
                           "arrived": len(times), "p50_us": round(times[len(times) // 2], 1) if times else None,
-                          "p99_us": round(times[len(times) * 99 // 100], 1) if times else None}))
+                          "p99_us": round(times[len(times) * 99 // 100], 1) if times else None,
+                          "kpps_ratio": round(statistics.median(r / own for r, own in zip(rates, own_rates)), 2),
+                          "p50_ratio": round(over(50), 2), "p99_ratio": round(over(99), 2)}))
 finally:
     for name in names:
         subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL)
