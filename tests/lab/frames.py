@@ -130,7 +130,10 @@ if sys.argv[2] == "kinds":
     least = 60 if sys.argv[3:] == ["padded"] else 0
     for name, frame in kinds():
         sender.send(frame)
-        got = received(hosts["b"], 2, 1) + received(hosts["b"], 0.02)
+        got, end = [], time.monotonic() + 2
+        while not got and time.monotonic() < end:  # without what the hosts' kernels send
+            got = [f for f in received(hosts["b"], 0.02) if f[6:12] == FROM]
+        got += [f for f in received(hosts["b"], 0.02) if f[6:12] == FROM]
         count += 1
         if got != [frame] and got != [frame.ljust(least, b"\0")]:
             bad.append((name, frame[:30].hex(), [g[:30].hex() for g in got]))
