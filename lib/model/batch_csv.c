@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
 #include <base/hash.h>
 #include <base/number.h>
 #include <model/curve_library.h>
+#include <model/job_graph.h>
 
-static const char *const csv_names[CSV_COLUMNS] = {"job", "submit", "run", "tasks", "curve", "root", "gang"};
+static const char *const csv_names[CSV_COLUMNS] = {"job", "submit", "run", "tasks", "curve", "root", "gang", "graph"};
 
 static int bad_csv(const struct reading *reading, enum csv_column column, const char *found, const char *expected)
 {
@@ -47,7 +49,7 @@ static int read_csv_header(struct reading *reading, char **fields, size_t count)
 		return 0;
 	return bad_csv_line(reading,
 			    "expected a header with the columns job, submit, run, tasks and, optionally, curve, "
-			    "root and gang");
+			    "root, gang and graph");
 }
 
 static bool is_seconds(const char *text, double *seconds)
@@ -62,6 +64,26 @@ static int note_csv_curve(struct reading *reading, uint64_t id, const char *name
 	if (code == -EEXIST)
 		return bad_csv(reading, CSV_CURVE, curve, "the curve of the job's earlier rows");
 	return code == 0 ? 0 : error_set(reading->err, ENOMEM, "out of memory");
+}
+
+/* Sets *number to the position of the text in reading->graphs, plus 1; 0 for an empty text. Returns 0 or -ENOMEM. */
+static int find_graph(struct reading *reading, const char *text, uint32_t *number)
+{
+	char **larger;
+
+	*number = 0;
+	for (size_t g = 0; g < reading->graph_count && *number == 0; g++)
+		if (strcmp(reading->graphs[g], text) == 0)
+			*number = (uint32_t)g + 1;
+	if (text[0] == '\0' || *number > 0)
+		return 0;
+	larger = array_grow(reading->graphs, reading->graph_count, &reading->graph_capacity, sizeof *larger);
+	if (larger)
+		reading->graphs = larger;
+	if (!larger || !(larger[reading->graph_count] = strdup(text)))
+		return -ENOMEM;
+	*number = (uint32_t)++reading->graph_count;
+	return 0;
 }
 
 /* Returns false if the text is neither empty nor a number of tasks. */
@@ -111,6 +133,8 @@ int batch_csv_read(struct reading *reading, char *line)
 		return bad_csv(reading, CSV_ROOT, value[CSV_ROOT], "0 or 1");
 	if (note_csv_curve(reading, job.id, value[CSV_JOB], value[CSV_CURVE]) != 0)
 		return error_code(reading->err, ENOMEM);
+	if (find_graph(reading, value[CSV_GRAPH], &job.graph) != 0)
+		return error_set(reading->err, ENOMEM, "out of memory");
 	return batch_keep(reading, &job);
 }
 
@@ -131,6 +155,37 @@ static int bad_job(const struct reading *reading, const struct job *job, enum cs
 			EINVAL, text, number);
 }
 
+/* Sets the job's graph, which its last row completes. 0, or -errno with err set. */
+static int set_graph(struct reading *reading, const struct job *last)
+{
+	struct json_reader json = {
+		.file = file_lines_name(reading->lines), .line = (long)last->row, .err = reading->err};
+	json_t *form = last->graph > 0 ? json_string(reading->graphs[last->graph - 1]) : NULL;
+	uint32_t tasks = last->first_task + last->tasks;
+	char *text = form ? json_dumps(form, JSON_ENCODE_ANY) : NULL;
+	int code = last->graph == 0 ? 0 : -ENOMEM;
+
+	if (text) {
+		job_graph_destroy(job_graph_read(&json, form, NULL, tasks));
+		code = json.failed ? -json.err->code : workload_set_graph(reading->workload, last->id, text, tasks);
+	}
+	free(text);
+	json_decref(form);
+	return json.failed || code == 0 ? code : error_set(reading->err, ENOMEM, "out of memory");
+}
+
+/* A row of the same job as the row before it. */
+static int check_same_job(const struct reading *reading, const struct job *job, const struct job *before)
+{
+	if (job->has_root)
+		return bad_job(reading, job, CSV_ROOT, "the job has a root already, at line %zu", before->row);
+	if (job->gang != before->gang)
+		return bad_job(reading, job, CSV_GANG, "expected the gang of the job's row at line %zu", before->row);
+	if (job->graph != before->graph)
+		return bad_job(reading, job, CSV_GRAPH, "expected the graph of the job's row at line %zu", before->row);
+	return 0;
+}
+
 int batch_csv_number_tasks(struct reading *reading)
 {
 	struct job *jobs = reading->jobs;
@@ -143,19 +198,24 @@ int batch_csv_number_tasks(struct reading *reading)
 		bool is_last = j + 1 == reading->count || jobs[j].id != jobs[j + 1].id;
 
 		jobs[j].first_task = is_first ? 0 : jobs[j - 1].first_task + jobs[j - 1].tasks;
-		if (!is_first && jobs[j].has_root)
-			return bad_job(reading, &jobs[j], CSV_ROOT, "the job has a root already, at line %zu",
-				       jobs[j - 1].row);
-		if (!is_first && jobs[j].gang != jobs[j - 1].gang)
-			return bad_job(reading, &jobs[j], CSV_GANG, "expected the gang of the job's row at line %zu",
-				       jobs[j - 1].row);
+		if (!is_first && check_same_job(reading, &jobs[j], &jobs[j - 1]) != 0)
+			return error_code(reading->err, EINVAL);
 		if (jobs[j].first_task + jobs[j].tasks > BATCH_TASKS_MAXIMUM)
 			return bad_job(reading, &jobs[j], CSV_TASKS, "expected at most %zu tasks in all rows of a job",
 				       BATCH_TASKS_MAXIMUM);
 		if (is_last && jobs[j].gang > jobs[j].first_task + jobs[j].tasks)
 			return bad_job(reading, &jobs[j], CSV_GANG, "expected at most the %zu tasks of the job",
 				       jobs[j].first_task + jobs[j].tasks);
+		if (is_last && set_graph(reading, &jobs[j]) != 0)
+			return error_code(reading->err, ENOMEM);
 	}
 	qsort(jobs, reading->count, sizeof *jobs, batch_compare_rows);
 	return 0;
+}
+
+void batch_csv_free(struct reading *reading)
+{
+	for (size_t g = 0; g < reading->graph_count; g++)
+		free(reading->graphs[g]);
+	free(reading->graphs);
 }

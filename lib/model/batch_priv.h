@@ -15,6 +15,7 @@ struct job {
 	uint32_t tasks;
 	uint32_t first_task; /* index of its first task within the job; not 0 only in CSV */
 	uint32_t gang;       /* CSV: number of the job's tasks that start together; 0: not stated */
+	uint32_t graph;      /* CSV: position in reading.graphs, plus 1; 0: not stated */
 	bool has_root;       /* CSV: its first task is the job's root */
 };
 
@@ -22,7 +23,7 @@ struct job {
 enum column { JOB_ID, SUBMIT, START, END, N_TASKS, ALLOC_CPUS, N_CPUS, N_NODES, ELAPSED, COLUMNS };
 
 /* The columns of the CSV. The first four must be there. */
-enum csv_column { CSV_JOB, CSV_SUBMIT, CSV_RUN, CSV_TASKS, CSV_CURVE, CSV_ROOT, CSV_GANG, CSV_COLUMNS };
+enum csv_column { CSV_JOB, CSV_SUBMIT, CSV_RUN, CSV_TASKS, CSV_CURVE, CSV_ROOT, CSV_GANG, CSV_GRAPH, CSV_COLUMNS };
 
 struct reading {
 	struct batch_report *report;
@@ -33,6 +34,8 @@ struct reading {
 	struct workload *workload;
 	size_t csv_columns;         /* number of columns; 0 = the header was not read yet */
 	int csv_place[CSV_COLUMNS]; /* as place[], by enum csv_column */
+	char **graphs;              /* CSV: the different texts of the column graph */
+	size_t graph_count, graph_capacity;
 	bool has_header;
 	/* sacct: JobID of the last row that is no step, without the component of a heterogeneous job; "": not kept */
 	char last_id[64];
@@ -54,5 +57,6 @@ int batch_compare_rows(const void *left, const void *right);
 int batch_csv_read(struct reading *reading, char *line);
 /* Numbers the tasks of each job: those of the row with the root first, then by line. */
 int batch_csv_number_tasks(struct reading *reading);
+void batch_csv_free(struct reading *reading);
 
 #endif

@@ -394,5 +394,6 @@ int batch_trace_read(struct workload *workload, enum batch_format format, struct
 	else
 		report->slots = 0;
 	free(reading.jobs);
+	batch_csv_free(&reading);
 	return code;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <model/jobs.h>
+#include <model/job_graph.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,6 +266,58 @@ struct job_graph *job_graph_copy(const struct job_graph *graph)
 	memcpy(copy->neighbours, graph->neighbours, 2 * graph->edge_count * sizeof *copy->neighbours);
 	copy->form = json_incref(graph->form);
 	return copy;
+}
+
+json_t *job_graph_edges(const struct job_graph *graph, const char *const *names)
+{
+	json_t *edges = json_array();
+
+	for (uint32_t t = 0; t < graph->task_count; t++)
+		for (size_t i = graph->first[t]; i < graph->first[t + 1]; i++) {
+			const struct job_neighbour *other = &graph->neighbours[i];
+
+			if (other->task > t &&
+			    json_array_append_new(
+				    edges, json_pack("[s, s, f]", names[t], names[other->task], other->weight)) != 0) {
+				json_decref(edges);
+				return NULL;
+			}
+		}
+	return edges;
+}
+
+/* Returns the position of `number` in the ascending task[0..count), or count. */
+static uint32_t position(const uint32_t *task, uint32_t count, uint32_t number)
+{
+	uint32_t low = 0, high = count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (task[middle] < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && task[low] == number ? low : count;
+}
+
+struct job_graph *job_graph_pick(const struct job_graph *graph, const uint32_t *task, uint32_t count)
+{
+	struct edges edges = {.items = calloc(graph->edge_count + 1, sizeof *edges.items)};
+	struct job_graph *picked = NULL;
+
+	for (uint32_t a = 0; edges.items && a < count && task[a] < graph->task_count; a++)
+		for (size_t i = graph->first[task[a]]; i < graph->first[task[a] + 1]; i++) {
+			uint32_t b = position(task, count, graph->neighbours[i].task);
+
+			if (b > a && b < count)
+				edges.items[edges.count++] = (struct edge){a, b, graph->neighbours[i].weight};
+		}
+	if (edges.items)
+		picked = build(&edges, count);
+	free(edges.items);
+	return picked;
 }
 
 void job_graph_destroy(struct job_graph *graph)

@@ -62,6 +62,17 @@ static void put_machine(json_t *object, const struct journal_event *event)
 	put_text(object, "state", machine_state_names[event->machine_state]);
 }
 
+static void put_job(json_t *object, const struct journal_event *event)
+{
+	put_text(object, "job", event->job);
+	put_text(object, "curve", event->curve);
+	put_text(object, "root", event->task);
+	if (event->gang > 0)
+		put_integer(object, "gang", event->gang);
+	if (event->graph)
+		json_object_set(object, "graph", event->graph);
+}
+
 static void put_task(json_t *object, const struct journal_event *event)
 {
 	put_text(object, "job", event->job);
@@ -143,11 +154,7 @@ bool journal_print(FILE *out, const struct journal_event *event)
 		}
 		break;
 	case JOURNAL_JOB:
-		put_text(object, "job", event->job);
-		put_text(object, "curve", event->curve);
-		put_text(object, "root", event->task);
-		if (event->gang > 0)
-			json_object_set_new(object, "gang", json_integer(event->gang));
+		put_job(object, event);
 		break;
 	case JOURNAL_TASK:
 		put_task(object, event);
@@ -221,6 +228,18 @@ static void read_curve(struct journal_reader *reader, struct journal_event *even
 {
 	event->curve = need_name(&reader->json, reader->object, "curve");
 	read_definition(reader, event, "definition");
+}
+
+static void read_job(struct journal_reader *reader, struct journal_event *event)
+{
+	struct json_reader *json = &reader->json;
+
+	event->job = need_name(json, reader->object, "job");
+	event->curve = need_name(json, reader->object, "curve");
+	event->task = need_name(json, reader->object, "root");
+	event->gang = (uint32_t)json_may_integer(json, reader->object, "", "gang", 0, UINT32_MAX - 1, 0);
+	if (json_may_array(json, reader->object, "", "graph"))
+		event->graph = json_object_get(reader->object, "graph");
 }
 
 static void read_task(struct journal_reader *reader, struct journal_event *event)
@@ -317,12 +336,8 @@ static void read_event(struct journal_reader *reader, struct journal_event *even
 		read_decision(reader, event);
 	else if (event->kind == JOURNAL_CALL)
 		read_definition(reader, event, "call");
-	else {
-		event->job = need_name(json, object, "job");
-		event->curve = need_name(json, object, "curve");
-		event->task = need_name(json, object, "root");
-		event->gang = (uint32_t)json_may_integer(json, object, "", "gang", 0, UINT32_MAX - 1, 0);
-	}
+	else
+		read_job(reader, event);
 }
 
 static void drop_line(struct journal_reader *reader)

@@ -20,6 +20,10 @@ struct record {
 struct job_record {
 	char *root;
 	uint32_t task_count; /* number of tasks that got their index from the order of submission */
+	/* With a graph: its line, its tasks, and their numbers by name. */
+	json_t *graph, *names;
+	long graph_line;
+	uint32_t task_number;
 };
 
 struct reading {
@@ -121,13 +125,16 @@ static int read_job(struct reading *reading, const struct journal_event *event)
 	if (!larger)
 		return out_of_memory(reading);
 	reading->jobs = larger;
+	larger[workload->note_count] = (struct job_record){0};
 	if (workload_note_job(workload, earlier ? next_id(earlier->id) : job_id(event->job), event->job,
 			      event->curve) != 0)
 		return out_of_memory(reading);
 	if (event->gang > 0 &&
 	    workload_set_gang(workload, workload->notes[workload->note_count - 1].id, event->gang) != 0)
 		return out_of_memory(reading);
-	larger[workload->note_count - 1] = (struct job_record){.root = strdup(event->task)};
+	larger[workload->note_count - 1] = (struct job_record){.root = strdup(event->task),
+							       .graph = json_incref(event->graph),
+							       .graph_line = file_lines_number(reading->lines)};
 	return larger[workload->note_count - 1].root ? 0 : out_of_memory(reading);
 }
 
@@ -251,6 +258,73 @@ static int read_event(struct reading *reading, const struct journal_event *event
 	}
 }
 
+static struct job_record *job_of(const struct reading *reading, const struct record *record)
+{
+	return &reading->jobs[workload_find_note(reading->workload, record->job) - reading->workload->notes];
+}
+
+static int by_job(const void *left, const void *right)
+{
+	const struct record *a = *(struct record *const *)left, *b = *(struct record *const *)right;
+
+	if (a->job != b->job)
+		return a->job < b->job ? -1 : 1;
+	return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* Numbers the tasks of the jobs with a graph from 0, in the order of their indices, and notes them by name. */
+static int number_tasks(struct reading *reading)
+{
+	struct record **records = calloc(reading->record_count + 1, sizeof *records);
+	size_t count = 0;
+	int code = records ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < reading->record_count && records; i++)
+		if (job_of(reading, &reading->records[i])->graph)
+			records[count++] = &reading->records[i];
+	if (count > 0)
+		qsort(records, count, sizeof *records, by_job);
+	for (size_t i = 0; i < count && code == 0; i++) {
+		struct job_record *job = job_of(reading, records[i]);
+
+		records[i]->index = job->task_number++;
+		if (!job->names)
+			job->names = json_object();
+		if (json_object_set_new(job->names, records[i]->name, json_integer(records[i]->index)) != 0)
+			code = -ENOMEM;
+	}
+	free(records);
+	return code == 0 ? 0 : out_of_memory(reading);
+}
+
+static int set_graph(struct reading *reading, uint64_t id, const struct job_record *job)
+{
+	struct json_reader json = {
+		.file = file_lines_name(reading->lines), .line = job->graph_line, .err = reading->err};
+	struct job_graph *graph = job_graph_read(&json, job->graph, job->names, job->task_number);
+	char *text = graph ? json_dumps(graph->form, JSON_COMPACT) : NULL;
+	int code = 0;
+
+	if (json.failed)
+		code = error_code(reading->err, EINVAL);
+	else if (graph && (!text || workload_set_graph(reading->workload, id, text, job->task_number) != 0))
+		code = out_of_memory(reading);
+	free(text);
+	job_graph_destroy(graph);
+	return code;
+}
+
+/* Sets the graphs of the jobs that have tasks. */
+static int add_graphs(struct reading *reading)
+{
+	int code = number_tasks(reading);
+
+	for (size_t j = 0; j < reading->workload->note_count && code == 0; j++)
+		if (reading->jobs[j].names)
+			code = set_graph(reading, reading->workload->notes[j].id, &reading->jobs[j]);
+	return code;
+}
+
 static int add_tasks(struct reading *reading)
 {
 	for (size_t i = 0; i < reading->record_count; i++) {
@@ -289,12 +363,16 @@ int journal_read_workload(struct workload *workload, struct curve_library *libra
 	if (code == 0) {
 		counts->origin_s = journal_origin_s(reader);
 		counts->is_cut = journal_is_cut(reader);
-		code = add_tasks(&reading);
+		code = add_graphs(&reading);
+		code = code == 0 ? add_tasks(&reading) : code;
 	}
 	for (size_t i = 0; i < reading.record_count; i++)
 		free(reading.records[i].name);
-	for (size_t j = 0; j < workload->note_count && reading.jobs; j++)
+	for (size_t j = 0; j < workload->note_count && reading.jobs; j++) {
 		free(reading.jobs[j].root);
+		json_decref(reading.jobs[j].graph);
+		json_decref(reading.jobs[j].names);
+	}
 	free(reading.records);
 	free(reading.jobs);
 	hash_table_free(&reading.record_index);

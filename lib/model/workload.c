@@ -19,6 +19,10 @@ void workload_destroy(struct workload *workload)
 	hash_table_free(&workload->machine_index);
 	hash_table_free(&workload->note_index);
 	hash_table_free(&workload->gangs);
+	hash_table_free(&workload->graph_index);
+	for (size_t g = 0; g < workload->graph_count; g++)
+		free(workload->graphs[g].form);
+	free(workload->graphs);
 	for (size_t n = 0; n < workload->note_count; n++)
 		free(workload->notes[n].name);
 	for (size_t c = 0; c < workload->curve_count; c++)
@@ -192,6 +196,62 @@ int workload_set_gang(struct workload *workload, uint64_t job_id, uint32_t gang)
 	return hash_table_insert(&workload->gangs, job_id, gang);
 }
 
+int workload_set_graph(struct workload *workload, uint64_t job_id, const char *form, uint32_t tasks)
+{
+	struct workload_graph *larger =
+		array_grow(workload->graphs, workload->graph_count, &workload->graph_capacity, sizeof *larger);
+	char *copy = strdup(form);
+
+	if (larger)
+		workload->graphs = larger;
+	if (!larger || !copy ||
+	    hash_table_insert(&workload->graph_index, job_id, (uint32_t)workload->graph_count) != 0) {
+		free(copy);
+		return -ENOMEM;
+	}
+	larger[workload->graph_count++] = (struct workload_graph){copy, tasks};
+	return 0;
+}
+
+static struct job_graph *pick_tasks(const struct workload *workload, const struct workload_job *job,
+				    const struct job_graph *graph, struct error *err)
+{
+	uint32_t *index = calloc(job->task_count, sizeof *index);
+	struct job_graph *picked = NULL;
+
+	for (uint32_t t = 0; index && t < job->task_count; t++)
+		index[t] = workload->tasks[job->first_task + t].index;
+	if (index)
+		picked = job_graph_pick(graph, index, job->task_count);
+	free(index);
+	if (!picked)
+		error_set(err, ENOMEM, "out of memory");
+	return picked;
+}
+
+struct job_graph *workload_graph_of(const struct workload *workload, const struct workload_job *job, struct error *err)
+{
+	struct json_reader reader = {.file = "graph", .err = err};
+	struct job_graph *graph, *picked = NULL;
+	json_t *form;
+
+	if (job->graph == HASH_TABLE_NONE)
+		return NULL;
+	form = json_loads(workload->graphs[job->graph].form, JSON_DECODE_ANY, NULL);
+	if (!form)
+		json_no_memory(&reader);
+	graph = job_graph_read(&reader, form, NULL, workload->graphs[job->graph].tasks);
+	json_decref(form);
+	if (graph)
+		picked = pick_tasks(workload, job, graph, err);
+	job_graph_destroy(graph);
+	if (picked && picked->edge_count == 0) {
+		job_graph_destroy(picked);
+		return NULL;
+	}
+	return picked;
+}
+
 const struct workload_note *workload_find_note(const struct workload *workload, uint64_t job_id)
 {
 	uint32_t number = hash_table_find(&workload->note_index, job_id);
@@ -351,6 +411,7 @@ static int group_jobs(struct workload *workload, bool keep_single)
 			.task_count = (uint32_t)(end - first),
 			.note = hash_table_find(&workload->note_index, id),
 			.gang = gang_of(workload, id, end - first),
+			.graph = hash_table_find(&workload->graph_index, id),
 		};
 		order[count].submit_us = workload_first_submission(workload, &order[count].job);
 		count++;

@@ -137,6 +137,21 @@ static void put_task(struct record *record, const struct live_job *job, const st
 	put_task_at(record, now_us(record), job, task, state, machine);
 }
 
+/* Returns the edges between the job's tasks; NULL: no graph, or out of memory. */
+static json_t *graph_json(const struct live_job *job)
+{
+	const char **names = job->graph ? calloc(job->task_count, sizeof *names) : NULL;
+	json_t *edges;
+
+	if (!names)
+		return NULL;
+	for (uint32_t t = 0; t < job->task_count; t++)
+		names[t] = job->tasks[t].name;
+	edges = job_graph_edges(job->graph, names);
+	free(names);
+	return edges;
+}
+
 /*
  * Records a job and its tasks. All events get the same time, because a simulation of the journal submits a job as a
  * whole.
@@ -149,7 +164,9 @@ void record_job(struct record *record, const struct live_job *job)
 	event.curve = job->curve;
 	event.task = job->tasks[job->root].name;
 	event.gang = job->limits.minimum_tasks;
+	event.graph = graph_json(job);
 	journal_print(record->out, &event);
+	json_decref(event.graph);
 	for (uint32_t t = 0; t < job->task_count; t++)
 		put_task_at(record, event.time_us, job, &job->tasks[t], JOURNAL_WAITING, NULL);
 }

@@ -101,26 +101,31 @@ static void deactivate(struct sim *sim, uint32_t number)
 static int enter_net(struct sim *sim, uint32_t number)
 {
 	struct sim_job *job = &sim->jobs[number];
+	int code = 0;
 
 	if (job->in_net)
 		return 0;
 	job->in_net = true;
 	activate(sim, number);
-	if (!sim->net)
-		return 0;
-	return placer_job_arrived(sim->placer, number, (int32_t)job->curve, 0, sim->workload->jobs[number].task_count);
+	if (sim->net)
+		code = placer_job_arrived(sim->placer, number, (int32_t)job->curve, 0,
+					  sim->workload->jobs[number].task_count);
+	sim_graph_to_net(sim, number);
+	return code;
 }
 
 static int leave_net(struct sim *sim, uint32_t number)
 {
 	sim->jobs[number].in_net = false;
+	sim_graph_destroy(sim, number);
 	deactivate(sim, number);
 	return sim->net ? flownet_job_ended(sim->net, number) : 0;
 }
 
-static void submit(struct sim *sim, uint32_t task)
+static int submit(struct sim *sim, uint32_t task)
 {
 	struct sim_job *job = job_of(sim, task);
+	int code = sim_graph_create(sim, sim->workload->tasks[task].job);
 
 	sim->tasks[task].state = SIM_TASK_WAITING;
 	sim->tasks[task].started_us = sim->now_us;
@@ -129,6 +134,7 @@ static void submit(struct sim *sim, uint32_t task)
 	job->waiting++;
 	sim->changed = true;
 	sim_record_submission(sim, task);
+	return code;
 }
 
 static int submit_to_net(struct sim *sim, uint32_t task)
@@ -351,12 +357,16 @@ static int defer(struct sim *sim, const struct event *event)
 
 int sim_apply_event(struct sim *sim, const struct event *event)
 {
+	int code = 0;
+
 	if (event->kind == SIM_MOVED) {
 		sim_move_ended(sim, event->subject);
 		return 0;
 	}
 	if (event->kind == SIM_SUBMIT)
-		submit(sim, event->subject);
+		code = submit(sim, event->subject);
+	if (code != 0)
+		return code;
 	if (event->kind == SIM_MACHINE)
 		announce_machine(sim, event);
 	if (event->kind == SIM_FINISH && !finish(sim, event->subject, event->detail, event->time))

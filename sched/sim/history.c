@@ -157,6 +157,7 @@ static int restore_job(struct sim *sim, uint32_t job)
 	int code = placer_job_arrived(sim->placer, job, (int32_t)sim->jobs[job].curve, 0,
 				      sim->workload->jobs[job].task_count);
 
+	sim_graph_to_net(sim, job);
 	sim->jobs[job].in_moves = false;
 	for (uint32_t t = 0; t < sim->workload->jobs[job].task_count && code == 0; t++)
 		code = restore_task(sim, job, t);

@@ -145,8 +145,19 @@ static double best_other(struct sim *sim, struct sim_job *job)
 	return sim_performance_at(sim, job->curve, rtt_us);
 }
 
-static void sample_job(struct sim *sim, struct sim_job *job)
+/* Sums the performance of the job's tasks; in a job with a graph, each counts as the mean over its edges. */
+static double sum_job(const struct sim *sim, uint32_t number, float *worst)
 {
+	const struct sim_job *job = &sim->jobs[number];
+
+	if (job->graph)
+		return sim_graph_performance(sim, number, worst) * job->cell_count;
+	return sim->latency.view ? sum_recorded(sim, job, worst) : sum_cells(sim, job, worst);
+}
+
+static void sample_job(struct sim *sim, uint32_t number)
+{
+	struct sim_job *job = &sim->jobs[number];
 	float worst;
 	double sum, best, other;
 
@@ -155,7 +166,9 @@ static void sample_job(struct sim *sim, struct sim_job *job)
 	best = sim_performance_at(
 		sim, job->curve,
 		(double)sim_latency_rtt_us(&sim->latency, (uint32_t)job->root_machine, (uint32_t)job->root_machine));
-	sum = sim->latency.view ? sum_recorded(sim, job, &worst) : sum_cells(sim, job, &worst);
+	sum = sum_job(sim, number, &worst);
+	if (isnan(sum))
+		return;
 	other = best_other(sim, job);
 	performance_sum_add(&job->performance, sum / job->cell_count, (double)worst, fmax(best, other), other, 1);
 	job->task_samples += job->cell_count;
@@ -187,7 +200,7 @@ void sim_sample(struct sim *sim)
 	double utilisation = sim->slot_count > 0 ? (double)sim->running / (double)sim->slot_count : 0;
 
 	for (uint32_t a = 0; a < sim->active_count; a++)
-		sample_job(sim, &sim->jobs[sim->active[a]]);
+		sample_job(sim, sim->active[a]);
 	sim->samples++;
 	sim->utilisation += utilisation;
 	sim->waiting_sum += (double)sim->waiting;

@@ -112,13 +112,33 @@ void sim_record_machine(struct sim *sim, const struct workload_machine_event *ev
 	emit(sim, &line);
 }
 
+/* Returns the edges between the numbers of the tasks, which are their names; NULL: no graph, or out of memory. */
+static json_t *graph_json(const struct job_graph *graph)
+{
+	const char **names = graph ? calloc(graph->task_count, sizeof *names) : NULL;
+	char(*texts)[NAME_BYTES] = graph ? calloc(graph->task_count, sizeof *texts) : NULL;
+	json_t *edges = NULL;
+
+	for (uint32_t t = 0; names && texts && t < graph->task_count; t++) {
+		snprintf(texts[t], NAME_BYTES, "%" PRIu32, t);
+		names[t] = texts[t];
+	}
+	if (names && texts)
+		edges = job_graph_edges(graph, names);
+	free(names);
+	free(texts);
+	return edges;
+}
+
 static void announce_job(struct sim *sim, uint32_t number, int64_t time_us)
 {
 	char name[NAME_BYTES];
 	struct sim_job *job = &sim->jobs[number];
+	json_t *graph;
 
 	if (job->announced)
 		return;
+	graph = graph_json(job->graph);
 	job->announced = true;
 	emit(sim, &(struct journal_event){
 			  .kind = JOURNAL_JOB,
@@ -127,7 +147,9 @@ static void announce_job(struct sim *sim, uint32_t number, int64_t time_us)
 			  .curve = sim->settings->curve_names[job->curve],
 			  .task = "0",
 			  .gang = sim->workload->jobs[number].gang,
+			  .graph = graph,
 		  });
+	json_decref(graph);
 }
 
 static void emit_task(struct sim *sim, uint32_t task, enum journal_task_state state, int64_t time_us, int64_t run_us)

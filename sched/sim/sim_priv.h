@@ -43,11 +43,12 @@ struct sim_job {
 	uint32_t *owners;
 	uint32_t cell_count, cell_capacity;
 	uint32_t curve;
-	uint32_t active;        /* index of the job in sim->active */
-	bool in_moves;          /* the network proposes moves of its tasks, see moves.c */
-	bool in_net, announced; /* the job is in the network; the journal has the job */
-	bool started;           /* one of its tasks has run */
-	uint32_t arrived;       /* of a job with a gang: number of its tasks that were submitted */
+	struct job_graph *graph; /* from the job's first submission to its end; NULL: all tasks talk to the root */
+	uint32_t active;         /* index of the job in sim->active */
+	bool in_moves;           /* the network proposes moves of its tasks, see moves.c */
+	bool in_net, announced;  /* the job is in the network; the journal has the job */
+	bool started;            /* one of its tasks has run */
+	uint32_t arrived;        /* of a job with a gang: number of its tasks that were submitted */
 	struct performance_sum performance;
 	double task_samples, task_sum;
 	double nearest_us; /* cached result of nearest_recorded() (metrics.c); nearest_at tells if it is valid */
@@ -103,6 +104,16 @@ struct sim {
 	uint16_t step_of_cell[SIM_LATENCY_CELLS];
 	uint32_t steps; /* number of steps; 0: p is used */
 };
+
+/* graphs.c: jobs whose tasks talk to each other, not only to the root. */
+int sim_graph_create(struct sim *sim, uint32_t job);  /* if it is not there yet; 0 or -errno */
+void sim_graph_to_net(struct sim *sim, uint32_t job); /* the job has arrived in the network */
+void sim_graph_destroy(struct sim *sim, uint32_t job);
+/*
+ * Returns the mean performance over the edges between running tasks, by weight, and the smallest one; NAN if there is
+ * no such edge.
+ */
+double sim_graph_performance(const struct sim *sim, uint32_t job, float *worst);
 
 /* world.c */
 int sim_world_create(struct sim *sim, struct error *err);

@@ -183,6 +183,7 @@ void sim_world_free(struct sim *sim)
 	for (uint32_t j = 0; sim->jobs && j < sim->workload->job_count; j++) {
 		free(sim->jobs[j].cells);
 		free(sim->jobs[j].owners);
+		job_graph_destroy(sim->jobs[j].graph);
 	}
 	for (uint32_t c = 0; c < SIM_CURVES_MAXIMUM; c++) {
 		free(sim->p[c]);

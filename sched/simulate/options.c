@@ -22,9 +22,9 @@ const struct option_row simulate_option_rows[] = {
 	OPTION_STRING(struct simulate_options, swf, "swf", 0, "FILE", "trace in the Standard Workload Format"),
 	OPTION_STRING(struct simulate_options, sacct, "sacct", 0, "FILE",
 		      "output of Slurm's sacct -P -a -o JobID,Submit,Start,End,ElapsedRaw,NTasks,AllocCPUS"),
-	OPTION_STRING(
-		struct simulate_options, csv, "csv", 0, "FILE",
-		"table of jobs: CSV with the columns job, submit, run, tasks and optionally curve, root and gang"),
+	OPTION_STRING(struct simulate_options, csv, "csv", 0, "FILE",
+		      "table of jobs: CSV with the columns job, submit, run, tasks and optionally curve, root, gang "
+		      "and graph"),
 	OPTION_INTEGER(struct simulate_options, machines, "machines", 'm', "N", 1, 1000000,
 		       "number of machines; default: 12500 for a synthetic workload, with --swf, --sacct or --csv as "
 		       "many as it needs"),

@@ -145,9 +145,13 @@ thousand=$(yes '"up h1",' | head -n 1000 | tr -d '\n')
 answers POST /v1/what-if "{\"changes\": [$thousand \"up h1\"]}" '{"error": "body: changes: expected at most 1000 changes"} 400'
 
 # The complete journal, for the simulator.
+"$nomora" submit - <<<'{"id": "ring", "curve": "spark", "root": "b", "tasks": ["a", "b", "c"], "graph": "ring"}' >/dev/null
+"$nomora" jobs --cancel ring
 run "$nomora" schedd export
 printf '%s\n' "$out" >"$dir/journal.jsonl"
 check "the journal begins with its schema" grep -q '^{"schema": *"nomora.journal/1"' "$dir/journal.jsonl"
+check "the graph of a job is in it, by the names of the tasks" grep -qF '"job": "ring", "curve": "spark", "root": "b", "graph": [["a", "b", 1.0], ["a", "c", 1.0], ["b", "c", 1.0]]' \
+	"$dir/journal.jsonl"
 check "it has a line for each decision" test "$(grep -c '"event":"decision"\|"event": "decision"' "$dir/journal.jsonl")" -eq "$(ask GET '/v1/decisions?after=0' | jq .last)"
 run "$nomora" simulate --journal "$dir/journal.jsonl" -o "$dir/replayed" --json
 check "the simulator replays it" test "$code" -eq 0

@@ -447,6 +447,29 @@ check "a gang starts when it has all its slots" test \
 run "$nomora" simulate --journal gang.jsonl --hours "$(printf '%s\n' "$out" | python3 -c 'import json, sys; print(json.load(sys.stdin)["settings"]["hours"])')" \
 	--check -p nomora --record again.jsonl
 check "and in the replay of its journal" cmp gang.jsonl again.jsonl
+
+# Two racks of four machines; the job's 32 tasks take all slots. In the best order, 2 edges of the ring are between racks.
+printf 'job,submit,run,tasks,curve,graph\n1,0,60,32,memcached,ring\n' >ring.csv
+ring=(--csv ring.csv --machines 8 --slots 4 --topology 4x4 --across-us 400 --check -p nomora --json)
+run "${simulate[@]}" "${ring[@]}" --record ring.jsonl
+printf '%s\n' "$out" >ring.json
+check "a ring's tasks are beside those that they talk to" python3 - ring.jsonl <<'END'
+import json, sys
+racks, at = {}, {}
+for line in open(sys.argv[1]):
+    event = json.loads(line)
+    if event.get("event") == "machine": racks[event["machine"]] = event["rack"]
+    if event.get("decision") == "place": at[int(event["task"])] = racks[event["to"]]
+crossing = sum(at[t] != at[(t + 1) % 32] for t in range(32))
+assert len(at) == 32 and crossing == 2, crossing
+END
+sed 's/,ring$/,all-to-all/' ring.csv >all.csv
+run "${simulate[@]}" "${ring[@]}" --csv all.csv
+check "and its performance is above that of all-to-all" test \
+	"$(printf '%s\n' "$out" | python3 -c 'import json, sys; a, b = json.load(open("ring.json")), json.load(sys.stdin); print(*(d["policies"][0]["performance"]["area"] for d in (a, b)))' |
+		awk '{ print ($1 > $2 + 0.1) }')" = 1
+run "$nomora" simulate --journal ring.jsonl --hours "$(field ring.json 'd["settings"]["hours"]')" --check -p nomora --record again.jsonl
+check "a ring in the replay of its journal" cmp ring.jsonl again.jsonl
 refuses "a gang whose workers come a round after their root" 1 "the trace has gangs" "${simulate[@]}" --csv gang.csv --workers next-round
 printf 'job,submit,run,tasks\n1,0,10,4\n2,5,ten,4\n' >bad.csv
 run "${simulate[@]}" --csv bad.csv -p nomora

@@ -4,7 +4,7 @@
 
 Draws journals with round trips between all machines, simulates them, and computes the metrics of the summary from the
 recorded events and the curves alone. Performance is sampled at each whole second, before the events at that time. Every
-third job is a gang: all of its tasks start in the same round.
+third job is a gang: all of its tasks start in the same round. The others have a ring of edges with weights.
 """
 
 import json
@@ -37,7 +37,9 @@ def draw(seed):
     for j in range(9):
         at = rng.randrange(90) * SECOND + rng.randrange(100000, 400000)
         tasks, curve = rng.randrange(2, 6), rng.choice(("memcached", "strads", "tensorflow"))
-        lines.append({"t_us": at, "event": "job", "job": f"j{j}", "curve": curve, "root": "0", **({"gang": tasks} if j % 3 == 0 else {})})
+        edges = [[str(t), str((t + 1) % tasks), rng.choice((1, 2.5))] for t in range(tasks if tasks > 2 else 1)]
+        lines.append({"t_us": at, "event": "job", "job": f"j{j}", "curve": curve, "root": "0", **({"gang": tasks} if j % 3 == 0 else {}),
+                      **({"graph": edges} if j % 3 > 0 else {})})
         for t in range(tasks):
             lines.append({"t_us": at, "event": "task", "job": f"j{j}", "task": str(t), "state": "waiting",
                           "run_us": rng.randrange(3, 60) * SECOND + rng.randrange(1, 400000)})
@@ -49,7 +51,7 @@ class World:
 
     def __init__(self):
         self.rtt, self.curves, self.jobs, self.tasks, self.machines = {}, {}, {}, {}, set()
-        self.placement, self.response, self.migrations, self.preemptions, self.task_us = [], [], 0, 0, 0
+        self.placement, self.response, self.migrations, self.preemptions, self.task_us, self.edges = [], [], 0, 0, 0, 0
 
     def apply(self, event):
         kind, now = event["event"], event["t_us"]
@@ -62,7 +64,7 @@ class World:
                 self.rtt[event["from"], to] = rtt
         elif kind == "job":
             self.jobs[event["job"]] = {"curve": event["curve"], "root": event["root"], "at": None, "tasks": [], "sums": [0] * 4,
-                                       "gang": event.get("gang", 0)}
+                                       "gang": event.get("gang", 0), "graph": event.get("graph")}
         elif kind == "decision":
             self.migrations += event["decision"] == "move"
             self.preemptions += event["decision"] == "preempt"
@@ -98,8 +100,17 @@ class World:
             if job["at"] is None or not on:
                 continue
             values = [self.p(job, job["at"], machine) for machine in on]
+            worst = min(values)
+            if job["graph"]:
+                at = {key[1]: self.tasks[key]["on"] for key in job["tasks"]}
+                edges = [(self.p(job, at[a], at[b]), weight) for a, b, weight in job["graph"] if at[a] and at[b]]
+                if not edges:
+                    continue
+                self.edges += len(edges)
+                worst = min(p for p, _ in edges)
+                values = [sum(p * weight for p, weight in edges) / sum(weight for _, weight in edges)] * len(on)
             best = max(self.p(job, job["at"], machine) for machine in self.machines)
-            for i, value in enumerate((sum(values) / len(values), min(values), best, 0)):
+            for i, value in enumerate((sum(values) / len(values), worst, best, 0)):
                 job["sums"][i] += value
             job["sums"][3] += 1
             job.setdefault("all", []).extend(values)
@@ -125,7 +136,7 @@ def recompute(lines, end_us):
         assert not job["gang"] or len(set(starts)) == 1, f"a gang starts at {starts}"
         waited += job["gang"] and starts[0] != world.tasks[job["tasks"][0]]["submit"]
     return {
-        "waited": waited, "area": sum(job["sums"][0] / job["sums"][2] for job in sampled) / len(sampled),
+        "waited": waited, "edges": world.edges, "area": sum(job["sums"][0] / job["sums"][2] for job in sampled) / len(sampled),
         "area_worst_task": sum(job["sums"][1] / job["sums"][2] for job in sampled) / len(sampled),
         "task_mean": sum(values) / len(values), "jobs": len(sampled),
         "submitted": len(world.tasks), "finished": len(world.response),
@@ -156,14 +167,14 @@ def run(seed):
         lines = [json.loads(line) for line in file]
     policy = json.loads(result.stdout)["policies"][0]
     ours, theirs = recompute(lines, int(policy["simulated_s"] * SECOND)), reported(policy)
-    theirs["waited"] = ours["waited"]
+    theirs.update(waited=ours["waited"], edges=ours["edges"])
     return "".join(f"{name}: recomputed {ours[name]}, reported {theirs[name]}; " for name in ours
                    if abs(ours[name] - theirs[name]) > 2e-6 * max(1, abs(ours[name]))), theirs
 
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    failed, seen = 0, {"migrations": 0, "preemptions": 0, "longest": 0, "waited": 0}
+    failed, seen = 0, {"migrations": 0, "preemptions": 0, "longest": 0, "waited": 0, "edges": 0}
     for number in range(1, RUNS + 1):
         difference, figures = run(number)
         failed += difference != ""

@@ -52,6 +52,13 @@ static void read_one(enum batch_format format, const char *text, size_t size)
 				abort();
 		}
 	}
+	for (size_t j = 0; j < workload->job_count && workload->jobs; j++) {
+		struct job_graph *graph = workload_graph_of(workload, &workload->jobs[j], &err);
+
+		if (graph && graph->task_count != workload->jobs[j].task_count)
+			abort();
+		job_graph_destroy(graph);
+	}
 	file_lines_close(lines);
 	workload_destroy(workload);
 }

@@ -335,6 +335,54 @@ Test(batch_trace, gangs_of_the_table)
 	cr_expect_eq(workload->jobs[2].gang, 0);
 }
 
+/* a: a ring of two rows, of which the second has the root; b: a star; c: none stated; d: a grid. */
+Test(batch_trace, graphs_of_the_table)
+{
+	struct job_graph *graph;
+
+	cr_assert_eq(read_text(BATCH_CSV,
+			       "job,submit,run,tasks,root,graph\na,0,9,4,,ring\na,0,9,1,1,ring\nb,1,9,4,,star\n"
+			       "c,1,9,2,,\nd,2,9,6,,grid:2x3\n",
+			       false),
+		     0, "%s", err.text);
+	cr_assert_eq(workload->job_count, 4);
+	graph = workload_graph_of(workload, &workload->jobs[0], &err);
+	cr_assert(graph, "%s", err.text);
+	cr_expect_eq(graph->task_count, 5);
+	cr_expect_eq(graph->edge_count, 5);
+	cr_expect_eq(graph->neighbours[graph->first[0]].task, 1);
+	cr_expect_eq(graph->neighbours[graph->first[0] + 1].task, 4);
+	job_graph_destroy(graph);
+	cr_expect_null(workload_graph_of(workload, &workload->jobs[1], &err));
+	cr_expect_null(workload_graph_of(workload, &workload->jobs[2], &err));
+	cr_expect_eq(err.code, 0);
+	graph = workload_graph_of(workload, &workload->jobs[3], &err);
+	cr_assert(graph, "%s", err.text);
+	cr_expect_eq(graph->edge_count, 7);
+	job_graph_destroy(graph);
+}
+
+/* A ring of tasks 0 to 5 of which 2 and 3 have ended before the window: the others keep their edges. */
+Test(batch_trace, a_graph_between_the_tasks_that_are_kept)
+{
+	static const char text[] = "job,submit,run,tasks,graph\na,0,90,2,ring\na,0,9,2,ring\na,0,90,2,ring\n";
+	struct workload_filter late = {.begin_us = 20000000, .end_us = INT64_MAX, .fraction = 1, .speed_up = 1};
+	struct file_lines *lines = file_lines_from_memory("test", text, strlen(text));
+	struct job_graph *graph;
+
+	workload = workload_create();
+	cr_assert_eq(batch_trace_read(workload, BATCH_CSV, lines, false, &report, &err), 0, "%s", err.text);
+	file_lines_close(lines);
+	cr_assert_eq(workload_finish(workload, &late), 0);
+	graph = workload_graph_of(workload, &workload->jobs[0], &err);
+	cr_assert(graph, "%s", err.text);
+	cr_expect_eq(graph->task_count, 4);
+	cr_assert_eq(graph->edge_count, 3, "0-1, 2-3 (4-5), 0-3 (5-0)");
+	cr_expect_eq(graph->neighbours[graph->first[2]].task, 3);
+	cr_expect_eq(graph->neighbours[graph->first[0] + 1].task, 3);
+	job_graph_destroy(graph);
+}
+
 Test(batch_trace, columns_of_the_table_are_in_any_order)
 {
 	cr_assert_eq(read_text(BATCH_CSV, "tasks, run ,job,submit\n3,60,\"a\",5\n2,30,a,9\n", false), 0, "%s",
@@ -365,12 +413,19 @@ Test(batch_trace, a_bad_row_of_the_table_is_named)
 		{"a,0,1,4,,,0\n", "test:2: gang: '0': expected a number of tasks, 1 to 1000000, or nothing"},
 		{"a,0,1,4,,,3\na,0,1,2,,,\n", "test:3: gang: expected the gang of the job's row at line 2"},
 		{"a,0,1,4,,,7\na,0,1,2,,,7\n", "test:3: gang: expected at most the 6 tasks of the job"},
+		{"a,0,1,4,,,,ring\na,0,1,2,,,,tree\n", "test:3: graph: expected the graph of the job's row at line 2"},
+		{"a,0,1,4,,,,grid:2x3\n", "test:2: graph: grid:2x3 has 6 tasks, the job has 4"},
+		{"a,0,1,4,,,,rings\n",
+		 "test:2: graph: found 'rings'; expected \"star\", \"ring\", \"tree\", \"all-to-all\", \"grid:XxY\", "
+		 "\"grid:XxYxZ\", \"servers:N\" or a list of edges [task, task] or [task, task, weight]"},
+		{"a,0,1,2000,,,,all-to-all\n", "test:2: graph: more than 1000000 edges"},
 		{"", "test: found no job that ran, in 0 rows"},
 	};
 	char text[256];
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		snprintf(text, sizeof text, "job,submit,run,tasks,curve,root,gang\n%s", cases[i].rows);
+		snprintf(text, sizeof text, "job,submit,run,tasks,curve,root,gang%s\n%s",
+			 strstr(cases[i].text, "graph") ? ",graph" : "", cases[i].rows);
 		cr_expect_eq(read_text(BATCH_CSV, text, false), -EINVAL);
 		cr_expect_str_eq(err.text, cases[i].text);
 		workload_destroy(workload);
@@ -381,7 +436,7 @@ Test(batch_trace, a_bad_row_of_the_table_is_named)
 
 		cr_expect_eq(read_text(BATCH_CSV, headers[i], false), -EINVAL);
 		cr_expect_str_eq(err.text, "test:1: expected a header with the columns job, submit, run, tasks and, "
-					   "optionally, curve, root and gang");
+					   "optionally, curve, root, gang and graph");
 		workload_destroy(workload);
 	}
 	workload = NULL;

@@ -21,7 +21,7 @@ static const char events[] =
 	"{\"t_us\": 1, \"event\": \"latency\", \"from\": \"h1\", \"to\": [\"h2\", \"h1\", \"h2\"], \"rtt_us\": [2.5, "
 	"\"unreachable\", null]}\n"
 	"{\"t_us\": 2, \"event\": \"job\", \"job\": \"web\", \"curve\": \"c\", \"root\": \"b\", "
-	"\"gang\": 2}\n"
+	"\"gang\": 2, \"graph\": [[\"a\", \"c\", 1.0], [\"c\", \"b\", 1.0], [\"b\", \"a\", 2.5]]}\n"
 	"{\"t_us\": 2, \"event\": \"task\", \"job\": \"web\", \"task\": \"a\", \"state\": \"waiting\"}\n"
 	"{\"t_us\": 2, \"event\": \"task\", \"job\": \"web\", \"task\": \"b\", \"state\": \"waiting\", \"run_us\": 7}\n"
 	"{\"t_us\": 2, \"event\": \"task\", \"job\": \"web\", \"task\": \"c\", \"state\": \"waiting\"}\n"
@@ -167,6 +167,7 @@ Test(journal, becomes_a_workload)
 	struct journal_counts counts;
 	struct error err = {0};
 	struct workload *workload = read_text(text, &counts, &err);
+	struct job_graph *graph;
 
 	cr_assert(workload, "%s", err.text);
 	cr_assert_eq(workload_finish(workload, &all), 0);
@@ -180,6 +181,12 @@ Test(journal, becomes_a_workload)
 	cr_assert_eq(workload->job_count, 1);
 	cr_assert_str_eq(workload->notes[workload->jobs[0].note].name, "web");
 	cr_assert_eq(workload->jobs[0].gang, 2);
+	graph = workload_graph_of(workload, &workload->jobs[0], &err);
+	cr_assert(graph, "%s", err.text);
+	cr_assert_eq(graph->edge_count, 1, "c never ran");
+	cr_expect_eq(graph->neighbours[0].task, 1);
+	cr_expect_float_eq(graph->neighbours[0].weight, 2.5, 1e-12);
+	job_graph_destroy(graph);
 	cr_assert_eq(workload->task_count, 2, "c never ran");
 	cr_assert_eq(workload->left_out.never_ran, 1);
 	cr_assert_eq(workload->tasks[0].run_us, 7, "the root comes first");

@@ -5,7 +5,7 @@
  *   Standard Workload Format (Feitelson's archive): 18 numbers a line, comments after ';', headers "; MaxNodes: 128"
  *   `sacct -P` of Slurm: a header with the names of the columns, fields between '|'
  *   CSV, to which other traces are converted: a header with the columns job, submit, run, tasks and, if the trace has
- *   them, curve, root and gang
+ *   them, curve, root, gang and graph
  *
  * The number of a job's tasks is:
  * - in SWF, that of the allocated processors; if it is missing, that of the requested processors
@@ -20,7 +20,8 @@
  * A row of the CSV is `tasks` tasks of a job, submitted at `submit`, which run for `run` seconds each; an empty `run`
  * is a run without an end. All rows with the same `job` (a number or a name) are one job. Its root is the first task of
  * the row whose `root` is 1, else of its first row. `curve` is the name of the job's curve; an empty one is not known.
- * `gang`, the same in all rows of a job, is the number of its tasks that must start together with the root.
+ * `gang`, the same in all rows of a job, is the number of its tasks that must start together with the root. `graph`,
+ * also the same in all rows, is the name of a graph between the job's tasks (<model/job_graph.h>).
  *
  * All tasks of a job (in CSV, of a row) have the same submission and run time. Jobs that never ran are left out and
  * counted. A job without an end runs to the end of the simulation. Times become microseconds since the first

@@ -16,36 +16,8 @@
 
 #include <base/error.h>
 #include <base/file.h>
-#include <base/json.h>
 #include <model/cluster.h>
-
-/*
- * Which tasks of a job talk to each other, and how much: an undirected graph with weighted edges. A job without a graph
- * is a star: all tasks talk to the root.
- */
-
-enum { JOB_GRAPH_EDGES_MAXIMUM = 1000000 };
-
-struct job_neighbour {
-	uint32_t task;
-	double weight;
-};
-
-struct job_graph {
-	json_t *form; /* as in jobs.jsonl, but with numbers of tasks instead of names */
-	uint32_t task_count;
-	size_t edge_count;
-	size_t *first;                    /* [task_count + 1] */
-	struct job_neighbour *neighbours; /* of task t: first[t] .. first[t + 1] - 1; an edge is in both tasks' lists */
-};
-
-/*
- * Reads the value of "graph" (docs/formats.md): a name, or a list of edges. names: numbers of the tasks by name, or
- * NULL if edges have numbers only. Returns NULL for a star, and on failure, which the reader has then noted.
- */
-struct job_graph *job_graph_read(struct json_reader *reader, const json_t *value, const json_t *names, uint32_t tasks);
-struct job_graph *job_graph_copy(const struct job_graph *graph); /* NULL: out of memory */
-void job_graph_destroy(struct job_graph *graph);                 /* NULL is legal */
+#include <model/job_graph.h>
 
 enum { JOB_TASKS_MAXIMUM = 1000000, JOB_NO_MACHINE = -1 };
 

@@ -23,6 +23,7 @@
 
 #include <base/error.h>
 #include <base/file.h>
+#include <base/json.h>
 #include <model/cluster.h>
 #include <model/curve_library.h>
 #include <model/workload.h>
@@ -33,7 +34,7 @@
 enum journal_kind {
 	JOURNAL_MACHINE,  /* machine, rack, pod, slots, machine_state: a machine is new, changes or is removed */
 	JOURNAL_CURVE,    /* curve, definition: the definition of a curve, valid from now on */
-	JOURNAL_JOB,      /* job, curve, task (the job's root); comes before the job's tasks */
+	JOURNAL_JOB,      /* job, curve, task (the job's root), gang, graph; comes before the job's tasks */
 	JOURNAL_TASK,     /* job, task, task_state, machine, run_us */
 	JOURNAL_LATENCY,  /* machine (source), pairs */
 	JOURNAL_DECISION, /* decision, sequence, job, task, from, to, rtt_us, performance, gain */
@@ -71,6 +72,7 @@ struct journal_event {
 	const char *curve, *definition; /* definition: JSON text of nomora.curve/1, or of a call */
 	const char *job, *task;
 	uint32_t gang; /* of a job: number of its tasks that start together with the root; 0: each starts when it can */
+	json_t *graph; /* of a job: its edges, [name, name, weight], borrowed; NULL: all tasks talk to the root */
 	enum journal_task_state task_state;
 	int64_t run_us; /* total run time of a submitted task; known only in simulations */
 	const struct journal_pair *pairs;

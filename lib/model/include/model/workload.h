@@ -12,8 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <base/error.h>
 #include <base/hash_table.h>
 #include <model/cluster.h>
+#include <model/job_graph.h>
 
 enum { WORKLOAD_TO_THE_END = -1 }; /* run_us of a task that never ends */
 enum { WORKLOAD_SLOTS_UNKNOWN = -1 };
@@ -42,8 +44,9 @@ struct workload_task {
 struct workload_job {
 	uint64_t id;
 	uint32_t first_task, task_count;
-	uint32_t note; /* position in `notes`, or WORKLOAD_NO_NOTE */
-	uint32_t gang; /* number of its tasks, with the root, that start together; 0: each starts when it can */
+	uint32_t note;  /* position in `notes`, or WORKLOAD_NO_NOTE */
+	uint32_t gang;  /* number of its tasks, with the root, that start together; 0: each starts when it can */
+	uint32_t graph; /* position in `graphs`, or HASH_TABLE_NONE: all tasks talk to the root */
 };
 
 /* The name and the curve of a job; most traces do not have them. */
@@ -51,6 +54,12 @@ struct workload_note {
 	uint64_t id;
 	char *name;
 	uint32_t curve; /* position in `curves` */
+};
+
+/* Which tasks of a job talk to each other: the value of "graph" in jobs.jsonl, whose tasks are numbered by `index`. */
+struct workload_graph {
+	char *form; /* JSON text */
+	uint32_t tasks;
 };
 
 /* A measured round trip between two machines. rtt_us NAN: the measurement is withdrawn; INFINITY: unreachable. */
@@ -101,6 +110,8 @@ struct workload {
 	size_t note_count, note_capacity;
 	char **curves; /* names */
 	size_t curve_count, curve_capacity;
+	struct workload_graph *graphs;
+	size_t graph_count, graph_capacity;
 	struct workload_latency *latencies; /* by time */
 	size_t latency_count, latency_capacity;
 	struct workload_left_out left_out;
@@ -109,7 +120,8 @@ struct workload {
 	 * instead of storing them. Belongs to the caller.
 	 */
 	const struct workload_filter *early;
-	struct hash_table machine_index, note_index, gangs; /* gangs: from job ids to struct workload_job.gang */
+	/* From ids; of jobs, to struct workload_job.gang and .graph. */
+	struct hash_table machine_index, note_index, gangs, graph_index;
 };
 
 struct workload *workload_create(void);           /* NULL = out of memory */
@@ -132,6 +144,13 @@ int64_t workload_curve(struct workload *workload, const char *name);
 int workload_note_job(struct workload *workload, uint64_t job_id, const char *name, const char *curve);
 /* Sets the job's gang; its tasks may be added later. It is cut to the number of tasks that are kept. 0 or -ENOMEM. */
 int workload_set_gang(struct workload *workload, uint64_t job_id, uint32_t gang);
+/* Sets the job's graph between `tasks` tasks, the JSON text `form`; its tasks may be added later. 0 or -ENOMEM. */
+int workload_set_graph(struct workload *workload, uint64_t job_id, const char *form, uint32_t tasks);
+/*
+ * Returns the graph between the job's tasks in their order, to be destroyed by the caller. Returns NULL if it has no
+ * edge, so that all talk to the root; or with err set, if out of memory or if the form is none.
+ */
+struct job_graph *workload_graph_of(const struct workload *workload, const struct workload_job *job, struct error *err);
 /* Returns NULL if workload_note_job() was not called for the job. */
 const struct workload_note *workload_find_note(const struct workload *workload, uint64_t job_id);
 /* Adds a round trip between the machines with the numbers a and b. Returns 0 or -ENOMEM. */
