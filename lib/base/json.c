@@ -103,9 +103,34 @@ static char *copy_number(const char **from, char *to)
 	return to + bytes;
 }
 
+static _Thread_local bool ran_out;
+
+static void *watched_malloc(size_t bytes)
+{
+	void *memory = malloc(bytes);
+
+	ran_out |= !memory;
+	return memory;
+}
+
+/* The library's functions report it, too, but nobody checks each member that is added to an object. */
+__attribute__((constructor)) static void watch_memory(void)
+{
+	json_set_alloc_funcs(watched_malloc, free);
+}
+
+bool json_ran_out(void)
+{
+	bool was = ran_out;
+
+	ran_out = false;
+	return was;
+}
+
 static char *to_text(const json_t *value, size_t layout)
 {
-	char *text = json_dumps(value, layout | JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY), *to = text;
+	char *text = json_ran_out() ? NULL : json_dumps(value, layout | JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY),
+	     *to = text;
 	bool quoted = false;
 
 	/* The text is changed in place, as no number becomes longer. */

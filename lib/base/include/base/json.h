@@ -109,6 +109,12 @@ json_t *json_number_or_null(double value); /* JSON null for NAN and infinities; 
  */
 json_t *json_message(const char *text);
 
+/*
+ * True if this thread ran out of memory in the JSON library since the last call. A value that was made meanwhile may
+ * lack members. The functions that print or write values check it themselves.
+ */
+bool json_ran_out(void);
+
 /* Records an error at where.key, unless the reader already has an error. */
 void json_fail(struct json_reader *reader, const char *where, const char *key, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
