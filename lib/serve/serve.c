@@ -314,6 +314,7 @@ static enum MHD_Result serve_connection(void *context, struct MHD_Connection *co
 struct serve *serve_create(const struct serve_options *options, struct error *err)
 {
 	struct serve *serve = calloc(1, sizeof *serve);
+	const char *token = options->unix_path ? NULL : options->token;
 	int fd = -1;
 
 	if (!serve) {
@@ -324,11 +325,11 @@ struct serve *serve_create(const struct serve_options *options, struct error *er
 	serve->options.body_bytes = options->body_bytes ? options->body_bytes : BODY_BYTES;
 	serve->options.connections = options->connections ? options->connections : CONNECTIONS;
 	serve->options.timeout_s = options->timeout_s ? options->timeout_s : TIMEOUT_S;
-	serve->token = options->token && !options->unix_path ? strdup(options->token) : NULL;
+	serve->token = token ? strdup(token) : NULL;
 	fd = options->unix_path ? listen_unix(options, err) : listen_tcp(options, &serve->port, err);
 	if (fd >= 0 && options->unix_path)
 		serve->unix_path = strdup(options->unix_path);
-	if (fd >= 0)
+	if (fd >= 0 && !serve->unix_path == !options->unix_path && !serve->token == !token)
 		serve->daemon =
 			MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, serve_connection,
 					 serve, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, end_call,

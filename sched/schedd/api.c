@@ -148,8 +148,9 @@ static int set_machine(struct schedd *schedd, const char *name, const json_t *bo
 	if (!reader->failed && live_machine_state_find(state) < 0)
 		json_fail(reader, "", "state", "unknown state '%s'; expected up, draining or down", state);
 	if (!reader->failed && rack && pod)
-		code = live_machine_set(schedd->live, name, rack[0] ? rack : "default", pod, (uint32_t)slots,
-					(enum live_machine_state)live_machine_state_find(state), reader->err);
+		code = schedd_changed(
+			schedd, live_machine_set(schedd->live, name, rack[0] ? rack : "default", pod, (uint32_t)slots,
+						 (enum live_machine_state)live_machine_state_find(state), reader->err));
 	if (code == 0)
 		schedd_keep_machine(schedd, (uint32_t)cluster_find_machine(cluster, name));
 	free(rack);
@@ -188,7 +189,7 @@ static void delete_machine(void *context, struct serve_call *call)
 	rack = strdup(number < 0 ? "" : cluster->racks[cluster->machines[number].rack].name);
 	if (!rack)
 		error_set(&err, ENOMEM, "out of memory");
-	if (!rack || live_machine_remove(schedd->live, call->tail, &err) < 0) {
+	if (!rack || schedd_changed(schedd, live_machine_remove(schedd->live, call->tail, &err)) < 0) {
 		serve_reply_error(call, &err);
 	} else {
 		store_remove_machine(schedd->store, call->tail);
@@ -207,7 +208,7 @@ static void put_curve(void *context, struct serve_call *call)
 	if (!schedd_need_admin(schedd, call))
 		return;
 	curve = curve_from_memory("body", call->body, call->body_bytes, &err);
-	if (!curve || live_curve_set(schedd->live, call->tail, curve, &err) < 0) {
+	if (!curve || schedd_changed(schedd, live_curve_set(schedd->live, call->tail, curve, &err)) < 0) {
 		serve_reply_error(call, &err);
 	} else {
 		store_put_curve(schedd->store, call->tail, call->body);

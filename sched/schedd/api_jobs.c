@@ -72,7 +72,8 @@ static unsigned submit_job(struct schedd *schedd, struct submission *submission,
 	else if (known)
 		code = error_set(&err, EEXIST, "job '%s' exists with another description", job->id);
 	else if (code == 0)
-		code = live_submit(schedd->live, job, call->uid, move, schedd_now_s(schedd), &err);
+		code = schedd_changed(schedd,
+				      live_submit(schedd->live, job, call->uid, move, schedd_now_s(schedd), &err));
 	if (code == 0 && !known && submission->restart_s >= 0)
 		live_set_restart(schedd->live, job->id, submission->restart_s, NULL);
 	free(known);

@@ -31,7 +31,7 @@ bool schedd_is_admin(const struct schedd *schedd, const struct serve_call *call)
 
 void schedd_reply_json(struct schedd *schedd, struct serve_call *call, unsigned status, json_t *value)
 {
-	char *text = value ? json_dumps(value, 0) : NULL;
+	char *text = value && !json_ran_out() ? json_dumps(value, 0) : NULL;
 
 	json_decref(value);
 	schedd_reply(schedd, call, text ? status : 500, text ? text : strdup("{\"error\": \"out of memory\"}"));
@@ -42,6 +42,13 @@ bool schedd_query_is(const struct serve_call *call, const char *name, const char
 	const char *given = serve_query(call, name);
 
 	return given && strcmp(given, value) == 0;
+}
+
+int schedd_changed(struct schedd *schedd, int code)
+{
+	if (code == -ENOMEM)
+		store_give_up(schedd->store);
+	return code;
 }
 
 bool schedd_need_admin(const struct schedd *schedd, struct serve_call *call)

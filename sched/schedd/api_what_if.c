@@ -89,7 +89,8 @@ static int make_change(struct schedd *schedd, const char *text, struct error *er
 	int code = live_change_parse(text, &change, err);
 
 	if (code == 0)
-		code = live_change_apply(schedd->live, &change, schedd_keep_machine, schedd, err);
+		code = schedd_changed(schedd,
+				      live_change_apply(schedd->live, &change, schedd_keep_machine, schedd, err));
 	if (code == 0 && change.kind == LIVE_CHANGE_CURVE) {
 		store_put_curve(schedd->store, change.name, live_curve_text(schedd->live, change.name));
 		record_curve(schedd->record, change.name, live_curve_text(schedd->live, change.name));

@@ -23,6 +23,7 @@ struct mesh {
 	struct latency_matrix
 		*matrix; /* a live matrix stays mapped; one read from CSV is freed once all its entries are taken */
 	bool is_live, absorbing;
+	bool again;        /* the file could not be read, or not be taken whole, but for a reason that may pass */
 	size_t next;       /* index in the matrix of the next entry to take */
 	uint32_t machines; /* number of machines in the cluster when the window began */
 	struct ns written_at;
@@ -74,13 +75,15 @@ static void begin(struct mesh *mesh)
 }
 
 /*
- * Opens a new file and begins its window. If the file cannot be read, the known measurements remain until they are too
- * old.
+ * Opens a file and begins its window. If the file cannot be read, the known measurements remain until they are too old;
+ * a file that is not damaged is tried again, with one message.
  */
 static void open_file(struct mesh *mesh, const struct stat *status)
 {
 	struct error err = {0};
+	bool tried = mesh->again;
 
+	mesh->again = false;
 	forget(mesh);
 	mesh->inode = status->st_ino;
 	mesh->changed = status->st_mtim;
@@ -90,6 +93,9 @@ static void open_file(struct mesh *mesh, const struct stat *status)
 		begin(mesh);
 		return;
 	}
+	mesh->again = err.code != EINVAL;
+	if (tried && mesh->again)
+		return;
 	mesh->totals.errors++;
 	log_warning("%s", err.text);
 }
@@ -109,7 +115,9 @@ static void look(struct mesh *mesh, uint32_t machines)
 	       ((mesh->is_live && mesh->matrix) ||
 		(status.st_mtim.tv_sec == mesh->changed.tv_sec && status.st_mtim.tv_nsec == mesh->changed.tv_nsec));
 	mesh->machines = machines;
-	if (!same || (grown && !mesh->is_live))
+	if (!same)
+		mesh->again = false; /* another file: its own message */
+	if (!same || mesh->again || (grown && !mesh->is_live))
 		open_file(mesh, &status);
 	else if (mesh->is_live && mesh->matrix &&
 		 (grown || latency_live_written_at(mesh->matrix).v != mesh->written_at.v))
@@ -147,6 +155,7 @@ static void absorb(struct mesh *mesh, struct live *live, double now_s)
 	part.count = last ? part.count : SLICE;
 	if (live_latency_matrix(live, mesh->matrix, &part, &outcome) < 0) {
 		mesh->totals.errors++;
+		mesh->again = true;
 		log_warning("%s: out of memory", mesh->path);
 	}
 	if (last)

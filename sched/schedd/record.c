@@ -19,6 +19,7 @@ struct record {
 	struct cluster_default_rtt default_rtt;
 	int64_t last_us;
 	bool is_new; /* the store has no journal yet */
+	bool failed; /* a line is missing, because memory ran out */
 };
 
 static double wall_s(void)
@@ -46,7 +47,7 @@ struct record *record_create(struct store *store, double days, const struct clus
 	record->last_us = (int64_t)((last_s - record->origin_s) * 1e6);
 	record->checkpoint_s = wall_s();
 	if (record->is_new)
-		journal_print_header(record->out, record->origin_s, &record->default_rtt);
+		record->failed = !journal_print_header(record->out, record->origin_s, &record->default_rtt);
 	return record;
 }
 
@@ -82,6 +83,11 @@ static struct journal_event event_of(struct record *record, enum journal_kind ki
 				      .gain = NAN};
 }
 
+static void print(struct record *record, const struct journal_event *event)
+{
+	record->failed |= !journal_print(record->out, event);
+}
+
 void record_machine(struct record *record, const struct live *live, uint32_t number)
 {
 	static const enum journal_machine_state states[] = {
@@ -96,7 +102,7 @@ void record_machine(struct record *record, const struct live *live, uint32_t num
 	event.pod = event.pod && event.pod[0] ? event.pod : NULL;
 	event.slots = machine->slots;
 	event.machine_state = states[live_machine_state_of(live, number)];
-	journal_print(record->out, &event);
+	print(record, &event);
 }
 
 void record_machine_removed(struct record *record, const char *name, const char *rack)
@@ -106,7 +112,7 @@ void record_machine_removed(struct record *record, const char *name, const char 
 	event.machine = name;
 	event.rack = rack;
 	event.machine_state = JOURNAL_REMOVED;
-	journal_print(record->out, &event);
+	print(record, &event);
 }
 
 void record_curve(struct record *record, const char *name, const char *text)
@@ -115,7 +121,7 @@ void record_curve(struct record *record, const char *name, const char *text)
 
 	event.curve = name;
 	event.definition = text;
-	journal_print(record->out, &event);
+	print(record, &event);
 }
 
 static void put_task_at(struct record *record, int64_t time_us, const struct live_job *job,
@@ -128,7 +134,7 @@ static void put_task_at(struct record *record, int64_t time_us, const struct liv
 	event.task = task->name;
 	event.task_state = state;
 	event.machine = machine;
-	journal_print(record->out, &event);
+	print(record, &event);
 }
 
 static void put_task(struct record *record, const struct live_job *job, const struct live_task *task,
@@ -165,7 +171,8 @@ void record_job(struct record *record, const struct live_job *job)
 	event.task = job->tasks[job->root].name;
 	event.gang = job->limits.minimum_tasks;
 	event.graph = graph_json(job);
-	journal_print(record->out, &event);
+	record->failed |= job->graph && !event.graph;
+	print(record, &event);
 	json_decref(event.graph);
 	for (uint32_t t = 0; t < job->task_count; t++)
 		put_task_at(record, event.time_us, job, &job->tasks[t], JOURNAL_WAITING, NULL);
@@ -216,7 +223,7 @@ void record_decision(struct record *record, const struct live_decision *decision
 	struct journal_event event;
 
 	live_decision_event(decision, now_us(record), &event);
-	journal_print(record->out, &event);
+	print(record, &event);
 }
 
 void record_call(void *context, const char *call)
@@ -225,7 +232,7 @@ void record_call(void *context, const char *call)
 	struct journal_event event = event_of(record, JOURNAL_CALL);
 
 	event.definition = call;
-	journal_print(record->out, &event);
+	print(record, &event);
 }
 
 /* Writes a line for each source machine, or several lines if the source has more than PAIRS_MOST samples. */
@@ -246,7 +253,7 @@ void record_latency(void *context, const struct live *live, const struct latency
 		event.machine = machine_name(live, (int32_t)samples[first].source);
 		event.pairs = pairs;
 		event.pair_count = last - first;
-		journal_print(record->out, &event);
+		print(record, &event);
 	}
 }
 
@@ -278,14 +285,14 @@ void record_state(struct record *record, const struct live *live)
 		put_all(record, live);
 }
 
-/* Passes the collected lines to the store and empties the buffer. */
+/* Passes the collected lines to the store and empties the buffer. If a line is missing, nothing is committed. */
 static void hand_over(struct record *record, struct store *store, bool checkpoint, double at_s)
 {
 	bool any = ftell(record->out) > 0;
 
-	fputc('\0', record->out);
-	fflush(record->out);
-	if (any)
+	if (fputc('\0', record->out) == EOF || fflush(record->out) != 0 || record->failed)
+		store_give_up(store);
+	else if (any)
 		store_put_journal(store, at_s, checkpoint ? record->origin_s : 0, record->text);
 	rewind(record->out);
 }
@@ -298,7 +305,7 @@ void record_put(struct record *record, struct store *store, const struct live *l
 	record->is_new = false;
 	if (now_s - record->checkpoint_s < DAY_S && now_s >= record->checkpoint_s)
 		return;
-	journal_print_header(record->out, record->origin_s, &record->default_rtt);
+	record->failed |= !journal_print_header(record->out, record->origin_s, &record->default_rtt);
 	put_all(record, live);
 	hand_over(record, store, true, now_s);
 	record->checkpoint_s = now_s;

@@ -254,6 +254,11 @@ void schedd_reply_json(struct schedd *schedd, struct serve_call *call, unsigned 
 bool schedd_is_admin(const struct schedd *schedd, const struct serve_call *call);
 /* Returns true if the call is from an admin; otherwise replies with an error. */
 bool schedd_need_admin(const struct schedd *schedd, struct serve_call *call);
+/*
+ * Takes the result of a change of the live state, and returns it. A change that runs out of memory may be half made, so
+ * the turn's commit fails, and the state is read again.
+ */
+int schedd_changed(struct schedd *schedd, int code);
 bool schedd_query_is(const struct serve_call *call, const char *name, const char *value);
 const char *schedd_machine_name(const struct schedd *schedd, int32_t machine); /* NULL: none */
 void schedd_post_jobs(void *context, struct serve_call *call);

@@ -263,10 +263,12 @@ void store_run(struct store *store, sqlite3_stmt *statement)
 	sqlite3_clear_bindings(statement);
 }
 
-void store_bind_text(sqlite3_stmt *statement, int at, const char *text)
+void store_bind_text(struct store *store, sqlite3_stmt *statement, int at, const char *text)
 {
-	if (text)
-		sqlite3_bind_text(statement, at, text, -1, SQLITE_TRANSIENT);
+	int code = text ? sqlite3_bind_text(statement, at, text, -1, SQLITE_TRANSIENT) : SQLITE_OK;
+
+	if (code != SQLITE_OK && store->failed == SQLITE_OK)
+		store->failed = code;
 }
 
 void store_bind_real(sqlite3_stmt *statement, int at, double value)
@@ -280,11 +282,11 @@ void store_put_machine(struct store *store, const char *name, const char *rack, 
 {
 	sqlite3_stmt *statement = store_begin(store, PUT_MACHINE);
 
-	store_bind_text(statement, 1, name);
-	store_bind_text(statement, 2, rack);
-	store_bind_text(statement, 3, pod);
+	store_bind_text(store, statement, 1, name);
+	store_bind_text(store, statement, 2, rack);
+	store_bind_text(store, statement, 3, pod);
 	sqlite3_bind_int64(statement, 4, slots);
-	store_bind_text(statement, 5, state);
+	store_bind_text(store, statement, 5, state);
 	store_run(store, statement);
 }
 
@@ -292,7 +294,7 @@ static void run_with_text(struct store *store, enum statement which, const char 
 {
 	sqlite3_stmt *statement = store_begin(store, which);
 
-	store_bind_text(statement, 1, text);
+	store_bind_text(store, statement, 1, text);
 	store_run(store, statement);
 }
 
@@ -305,8 +307,8 @@ void store_put_curve(struct store *store, const char *name, const char *text)
 {
 	sqlite3_stmt *statement = store_begin(store, PUT_CURVE);
 
-	store_bind_text(statement, 1, name);
-	store_bind_text(statement, 2, text);
+	store_bind_text(store, statement, 1, name);
+	store_bind_text(store, statement, 2, text);
 	store_run(store, statement);
 }
 
@@ -326,8 +328,8 @@ void store_put_job(struct store *store, const char *id, const char *line, uint32
 {
 	sqlite3_stmt *statement = store_begin(store, PUT_JOB);
 
-	store_bind_text(statement, 1, id);
-	store_bind_text(statement, 2, line);
+	store_bind_text(store, statement, 1, id);
+	store_bind_text(store, statement, 2, line);
 	sqlite3_bind_int64(statement, 3, owner);
 	sqlite3_bind_int64(statement, 4, may_move);
 	if (restart_s >= 0)
@@ -350,14 +352,14 @@ void store_put_tasks(struct store *store, const struct live *live, const struct 
 		if (!task->dirty)
 			continue;
 		statement = store_begin(store, PUT_TASK);
-		store_bind_text(statement, 1, job->id);
+		store_bind_text(store, statement, 1, job->id);
 		sqlite3_bind_int64(statement, 2, t);
-		store_bind_text(statement, 3, live_task_state_name(task->state));
-		store_bind_text(statement, 4, machine_name(live, ended_root ? job->reference : task->machine));
-		store_bind_text(statement, 5, machine_name(live, task->origin));
+		store_bind_text(store, statement, 3, live_task_state_name(task->state));
+		store_bind_text(store, statement, 4, machine_name(live, ended_root ? job->reference : task->machine));
+		store_bind_text(store, statement, 5, machine_name(live, task->origin));
 		sqlite3_bind_int64(statement, 6, task->attempts);
 		sqlite3_bind_double(statement, 7, task->since_s + offset_s);
-		store_bind_text(statement, 8, machine_name(live, task->came_from));
+		store_bind_text(store, statement, 8, machine_name(live, task->came_from));
 		store_bind_real(statement, 9, task->moved_s + offset_s);
 		store_bind_real(statement, 10, task->started_s + offset_s);
 		store_run(store, statement);
@@ -368,6 +370,12 @@ void store_remove_job(struct store *store, const char *id)
 {
 	run_with_text(store, REMOVE_TASKS, id);
 	run_with_text(store, REMOVE_JOB, id);
+}
+
+void store_give_up(struct store *store)
+{
+	store->pending = true;
+	store->failed = SQLITE_NOMEM;
 }
 
 bool store_pending(const struct store *store)
@@ -397,7 +405,7 @@ char *store_job_line(struct store *store, const char *id)
 	sqlite3_stmt *statement = store->statements[JOB_LINE];
 	char *line = NULL;
 
-	store_bind_text(statement, 1, id);
+	store_bind_text(store, statement, 1, id);
 	if (sqlite3_step(statement) == SQLITE_ROW)
 		line = strdup((const char *)sqlite3_column_text(statement, 0));
 	sqlite3_reset(statement);

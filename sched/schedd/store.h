@@ -71,6 +71,8 @@ void store_each_decision(struct store *store, const char *job, const char *task,
 			 void (*each)(void *context, const struct live_decision *decision, double wall_s),
 			 void *context);
 
+/* Out of memory: the next store_commit() fails, so that the whole transaction is undone. */
+void store_give_up(struct store *store);
 /* True if there is something to commit. */
 bool store_pending(const struct store *store);
 /* Returns 0, or -errno with err set: then the whole transaction is undone. */

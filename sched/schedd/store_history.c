@@ -13,15 +13,15 @@ void store_put_decision(struct store *store, const struct live_decision *decisio
 
 	sqlite3_bind_int64(statement, 1, (sqlite3_int64)decision->sequence);
 	sqlite3_bind_double(statement, 2, decision->at_s + offset_s);
-	store_bind_text(statement, 3, live_decision_kind_name(decision->kind));
-	store_bind_text(statement, 4, decision->job);
-	store_bind_text(statement, 5, decision->task);
-	store_bind_text(statement, 6, decision->from);
-	store_bind_text(statement, 7, decision->to);
+	store_bind_text(store, statement, 3, live_decision_kind_name(decision->kind));
+	store_bind_text(store, statement, 4, decision->job);
+	store_bind_text(store, statement, 5, decision->task);
+	store_bind_text(store, statement, 6, decision->from);
+	store_bind_text(store, statement, 7, decision->to);
 	store_bind_real(statement, 8, decision->rtt_us);
 	store_bind_real(statement, 9, decision->performance);
 	store_bind_real(statement, 10, decision->gain);
-	store_bind_text(statement, 11, decision->is_root ? NULL : latency_origin_name(decision->origin));
+	store_bind_text(store, statement, 11, decision->is_root ? NULL : latency_origin_name(decision->origin));
 	store_bind_real(statement, 12, decision->measured);
 	store_run(store, statement);
 }
@@ -32,7 +32,7 @@ void store_put_journal(struct store *store, double at_s, double checkpoint_origi
 
 	sqlite3_bind_double(statement, 1, at_s);
 	sqlite3_bind_int64(statement, 2, (sqlite3_int64)checkpoint_origin_s);
-	store_bind_text(statement, 3, lines);
+	store_bind_text(store, statement, 3, lines);
 	store_run(store, statement);
 }
 
@@ -76,8 +76,8 @@ void store_each_decision(struct store *store, const char *job, const char *task,
 {
 	sqlite3_stmt *row = store->statements[DECISIONS_OF];
 
-	store_bind_text(row, 1, job);
-	store_bind_text(row, 2, task);
+	store_bind_text(store, row, 1, job);
+	store_bind_text(store, row, 2, task);
 	sqlite3_bind_int(row, 3, most);
 	while (sqlite3_step(row) == SQLITE_ROW) {
 		struct live_decision decision = {

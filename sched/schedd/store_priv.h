@@ -40,9 +40,10 @@ struct store {
 sqlite3_stmt *store_begin(struct store *store, enum statement which);
 /* Executes the statement, unless a write of this transaction has failed, and resets it. Sets `failed` on failure. */
 void store_run(struct store *store, sqlite3_stmt *statement);
-void store_bind_text(sqlite3_stmt *statement, int at, const char *text); /* NULL: binds nothing */
-void store_bind_real(sqlite3_stmt *statement, int at, double value);     /* not finite: binds nothing */
-int store_add_functions(sqlite3 *base);                                  /* adds row_sum(); SQLite's code */
+/* NULL: binds nothing. Sets `failed` if out of memory: otherwise the row would be written without the text. */
+void store_bind_text(struct store *store, sqlite3_stmt *statement, int at, const char *text);
+void store_bind_real(sqlite3_stmt *statement, int at, double value); /* not finite: binds nothing */
+int store_add_functions(sqlite3 *base);                              /* adds row_sum(); SQLite's code */
 /* Returns the first value of a query's first row; -1: there is none. */
 int64_t store_pragma(struct store *store, const char *text);
 
