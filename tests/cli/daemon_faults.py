@@ -140,7 +140,7 @@ class Schedd(Daemon):
     """Two jobs, reports, a drained machine, all pages; then a restart."""
 
     program = "nomora-schedd"
-    found = ("record_put", "store_put_machine", "store_put_curve", "serve_create", "placer_job_arrived", "job_json")
+    found = ("record_put", "store_put_machine", "store_put_curve", "serve_create", "placer_job_arrived", "job_json", "file_lines_open")
 
     def prepare(self):
         with open(self.at("cluster.json"), "w", encoding="utf-8") as file:
@@ -209,6 +209,8 @@ class Schedd(Daemon):
         for task in ("t0", "t1", "t2"):
             if not any(t["name"] == task and t["state"] == "ended" for t in self.tasks("web")):
                 self.report("started", "web", task)
+        pairs = NODES * (NODES - 1) // 2
+        wait_until(lambda: f"nomora_schedd_measured_pairs {pairs}\n" in self.done("GET", "/metrics"), "the mesh is read", self)
         self.measure(60)
         self.submit("one", 1)
         self.done("POST", "/v1/changes", {"changes": ["drain h3"]})
@@ -531,7 +533,7 @@ def main():
                 elif not CHOSEN:
                     chosen = random.Random(SEED).sample(faults, min(FAULTS, len(faults)))
                     for place in DAEMONS[name].found:
-                        chosen += [fault for fault in faults if fault.place.split(".")[0] == place and fault.function in MEMORY + ("fflush",)][:1]
+                        chosen += [fault for fault in faults if fault.place.split(".")[0] == place and fault.phase == "start" and fault.function in MEMORY + ("fflush", "open", "open64")][:1]
                 wrong = failed = 0
                 for fault, (text, happened) in zip(chosen, pool.map(lambda fault: run_fault(top, fault), chosen)):
                     wrong += text is not None
