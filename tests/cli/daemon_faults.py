@@ -32,6 +32,7 @@ FAULTS = 8         # per daemon, unless all are tried
 LIMIT_S = 60       # for each step of a scenario
 REPEATED = 3       # number of times that the same message may appear
 NODES = 4
+WITH_US = ["setpriv", "--pdeathsig", "KILL"]  # a process ends with this one, even if it is killed
 MEMORY = ("malloc", "calloc", "realloc")
 
 
@@ -109,7 +110,7 @@ class Daemon:
         if variables:
             environment["LD_PRELOAD"] = LIBRARY
         with open(self.at("messages"), "ab") as messages, open(self.at("printed"), "wb") as printed:
-            self.process = subprocess.Popen([os.path.join(BIN, self.program), *self.arguments()], env=environment,
+            self.process = subprocess.Popen([*WITH_US, os.path.join(BIN, self.program), *self.arguments()], env=environment,
                                             cwd=self.folder, stdin=subprocess.DEVNULL, stdout=printed, stderr=messages)
         wait_until(self.is_ready, "it is ready", self)
         open(self.at("is-ready"), "w", encoding="utf-8").close()
@@ -329,7 +330,7 @@ class Collect(Mesh):
                     "--all-every", "0.3")
 
     def helper(self, *command):
-        self.helpers.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        self.helpers.append(subprocess.Popen([*WITH_US, *command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
     def find_server(self):
         for name in os.listdir(self.at("ports")):
