@@ -10,8 +10,10 @@
 #include <slurm/slurm_errno.h>
 
 #include <base/array.h>
+#include <base/hash_table.h>
 
 #include "rules.h"
+#include "shares.h"
 
 /* Exported by libslurm, but declared in none of its headers. */
 extern int64_t slurm_bit_size(bitstr_t *bits);
@@ -62,10 +64,10 @@ static char *copy_text(const char *text)
 	return text && text[0] ? strdup(text) : NULL;
 }
 
-static void free_jobs(struct slurm_view *view)
+static void free_jobs(struct slurm_job *jobs, uint32_t count)
 {
-	for (uint32_t j = 0; j < view->job_count; j++) {
-		struct slurm_job *job = &view->jobs[j];
+	for (uint32_t j = 0; j < count; j++) {
+		struct slurm_job *job = &jobs[j];
 
 		for (uint32_t s = 0; s < job->share_count; s++)
 			free(job->share[s].host);
@@ -74,9 +76,7 @@ static void free_jobs(struct slurm_view *view)
 		free(job->mark);
 		free(job->partition);
 	}
-	free(view->jobs);
-	view->jobs = NULL;
-	view->job_count = 0;
+	free(jobs);
 }
 
 static void free_nodes(struct slurm_view *view)
@@ -90,7 +90,9 @@ static void free_nodes(struct slurm_view *view)
 
 void slurm_view_free(struct slurm_view *view)
 {
-	free_jobs(view);
+	free_jobs(view->jobs, view->job_count);
+	view->jobs = NULL;
+	view->job_count = 0;
 	free_nodes(view);
 	free(view->partition);
 	view->partition = NULL;
@@ -105,28 +107,6 @@ static enum slurm_job_state state_of(uint32_t state)
 	if (base == JOB_PENDING)
 		return SLURM_PENDING;
 	return base == JOB_RUNNING ? SLURM_RUNNING : SLURM_ENDED;
-}
-
-/* Fills job->share with the job's nodes and its number of CPUs on each. */
-static int take_share(struct slurm_job *job, const job_info_t *from)
-{
-	hostlist_t list = slurm_hostlist_create(from->nodes);
-	int count = list ? slurm_hostlist_count(list) : 0, code = 0;
-	char *host;
-
-	job->share = calloc((size_t)count + 1, sizeof *job->share);
-	while (job->share && code == 0 && (host = slurm_hostlist_shift(list)) != NULL) {
-		struct slurm_share *share = &job->share[job->share_count++];
-		int cpus = slurm_job_cpus_allocated_on_node(from->job_resrcs, host);
-
-		share->host = strdup(host);
-		share->cpus = cpus > 0 ? (uint32_t)cpus : 0;
-		code = share->host ? 0 : -ENOMEM;
-		free(host);
-	}
-	if (list)
-		slurm_hostlist_destroy(list);
-	return job->share ? code : -ENOMEM;
 }
 
 static bool is_given(const char *text)
@@ -148,10 +128,24 @@ static time_t eligible_of(const job_info_t *from)
 	return from->eligible_time > from->submit_time ? from->eligible_time : from->submit_time;
 }
 
+/* The jobs of the last view, by id. */
+struct earlier {
+	struct slurm_job *jobs;
+	uint32_t count;
+	struct hash_table by_id;
+};
+
+static const struct slurm_job *find_earlier(const struct earlier *earlier, uint32_t id)
+{
+	uint32_t at = hash_table_find(&earlier->by_id, id);
+
+	return at == HASH_TABLE_NONE ? NULL : &earlier->jobs[at];
+}
+
 /*
  * Fills a job from Slurm's record. element: number of the array's element; NO_VAL if the job is not part of an array.
  */
-static int take_job(struct slurm_job *job, const job_info_t *from, uint32_t element)
+static int take_job(struct slurm_job *job, const job_info_t *from, uint32_t element, const struct earlier *earlier)
 {
 	*job = (struct slurm_job){
 		.id = from->job_id,
@@ -177,7 +171,7 @@ static int take_job(struct slurm_job *job, const job_info_t *from, uint32_t elem
 		snprintf(job->name, sizeof job->name, "%u_%u", from->array_job_id, element);
 	if ((job->state == SLURM_RUNNING || job->state == SLURM_BUSY) && from->nodes && from->nodes[0] &&
 	    from->job_resrcs)
-		return take_share(job, from);
+		return shares_take(job, from, find_earlier(earlier, job->id));
 	return 0;
 }
 
@@ -190,7 +184,7 @@ static bool is_array(const job_info_t *from)
 	return from->array_job_id != 0 && from->array_task_id == NO_VAL && from->array_bitmap;
 }
 
-static int take_record(struct slurm_view *view, size_t *capacity, const job_info_t *from)
+static int take_record(struct slurm_view *view, size_t *capacity, const job_info_t *from, const struct earlier *earlier)
 {
 	int64_t count = is_array(from) ? slurm_bit_size(from->array_bitmap) : 1;
 
@@ -206,7 +200,7 @@ static int take_record(struct slurm_view *view, size_t *capacity, const job_info
 		if (!jobs)
 			return -ENOMEM;
 		view->jobs = jobs;
-		if (take_job(&jobs[view->job_count++], from, element) < 0)
+		if (take_job(&jobs[view->job_count++], from, element, earlier) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -216,14 +210,21 @@ static int take_record(struct slurm_view *view, size_t *capacity, const job_info
 static int load_jobs(struct slurm_view *view, struct error *err)
 {
 	job_info_msg_t *message = NULL;
+	struct earlier earlier = {.jobs = view->jobs, .count = view->job_count};
 	size_t capacity = 0;
 	int code = 0;
 
 	if (slurm_load_jobs(view->jobs_at, &message, SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
 		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : slurm_failed(err, "cannot read Slurm's jobs");
-	free_jobs(view);
+	for (uint32_t j = 0; code == 0 && j < earlier.count; j++)
+		if (earlier.jobs[j].share_count > 0)
+			code = hash_table_insert(&earlier.by_id, earlier.jobs[j].id, j);
+	view->jobs = NULL;
+	view->job_count = 0;
 	for (uint32_t j = 0; code == 0 && j < message->record_count; j++)
-		code = take_record(view, &capacity, &message->job_array[j]);
+		code = take_record(view, &capacity, &message->job_array[j], &earlier);
+	free_jobs(earlier.jobs, earlier.count);
+	hash_table_free(&earlier.by_id);
 	/*
 	 * Slurm returns the jobs if something has changed since the given time. The time has whole seconds: without the
 	 * -1, another change within the same second would be missed.
@@ -342,12 +343,9 @@ char *slurm_view_rack(const char *node)
 		return strdup("");
 	for (uint32_t t = 0; !rack && t < message->record_count; t++) {
 		const topo_info_t *leaf = &message->topo_array[t];
-		hostlist_t list = leaf->level == 0 && leaf->nodes ? slurm_hostlist_create(leaf->nodes) : NULL;
 
-		if (list && slurm_hostlist_find(list, node) >= 0)
+		if (leaf->level == 0 && leaf->nodes && shares_has_node(leaf->nodes, node))
 			rack = strdup(leaf->name);
-		if (list)
-			slurm_hostlist_destroy(list);
 	}
 	slurm_free_topo_info_msg(message);
 	return rack ? rack : strdup("");
@@ -461,6 +459,7 @@ int slurm_view_read_job(struct slurm_view *view, const struct slurm_job_name *na
 {
 	job_info_msg_t *message = NULL;
 	int code = 0;
+	const struct earlier none = {0};
 
 	*view = (struct slurm_view){.jobs = calloc(1, sizeof *view->jobs)};
 	if (!view->jobs)
@@ -470,7 +469,7 @@ int slurm_view_read_job(struct slurm_view *view, const struct slurm_job_name *na
 	for (uint32_t j = 0; j < message->record_count && view->job_count == 0; j++)
 		if (has_name(&message->job_array[j], name))
 			code = take_job(&view->jobs[view->job_count++], &message->job_array[j],
-					name->is_element ? name->element : NO_VAL);
+					name->is_element ? name->element : NO_VAL, &none);
 	slurm_free_job_info_msg(message);
 	if (code < 0)
 		return error_set(err, -code, "out of memory");
