@@ -134,7 +134,9 @@ static struct call *begin_call(struct serve *serve, struct MHD_Connection *conne
 	struct call *call = calloc(1, sizeof *call);
 	struct ucred who = {.uid = (uid_t)-1, .gid = (gid_t)-1};
 	socklen_t bytes = sizeof who;
+	/* Since libmicrohttpd 1.0, the answer is valid only until the next question about the connection. */
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	int fd = info ? info->connect_fd : -1;
 	const union MHD_ConnectionInfo *peer = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
 	if (!call || !peer || !peer->socket_context) {
@@ -142,8 +144,8 @@ static struct call *begin_call(struct serve *serve, struct MHD_Connection *conne
 		return NULL;
 	}
 	call->peer = peer->socket_context;
-	if (serve->unix_path && info)
-		getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes);
+	if (serve->unix_path)
+		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes);
 	call->call = (struct serve_call){.method = method,
 					 .path = path,
 					 .tail = "",
