@@ -246,8 +246,9 @@ static json_t *machines(void *context)
 
 static char *rack(void *context, const char *machine)
 {
-	(void)context;
-	return slurm_view_rack(machine);
+	struct agent *agent = context;
+
+	return slurm_view_rack(&agent->view, machine);
 }
 
 /* Removes the nodes of jobs that wait to start, because schedd does not answer: Slurm decides where they run. */

@@ -95,7 +95,8 @@ void slurm_view_free(struct slurm_view *view)
 	view->job_count = 0;
 	free_nodes(view);
 	free(view->partition);
-	view->partition = NULL;
+	free(view->topology);
+	view->partition = view->topology = NULL;
 }
 
 static enum slurm_job_state state_of(uint32_t state)
@@ -328,27 +329,12 @@ int slurm_view_update(struct slurm_view *view, struct error *err)
 	int code = load_conf(view, err), jobs = code < 0 ? code : load_jobs(view, err);
 	int nodes = jobs < 0 ? jobs : load_nodes(view, err);
 
+	free(view->topology);
+	view->topology = NULL;
 	code = nodes < 0 ? nodes : load_partition(view, err);
 	for (uint32_t j = 0; code == 0 && j < view->job_count; j++)
 		view->jobs[j].plain = is_plain(view, &view->jobs[j]);
 	return code < 0 ? code : nodes | jobs;
-}
-
-char *slurm_view_rack(const char *node)
-{
-	topo_info_response_msg_t *message = NULL;
-	char *rack = NULL;
-
-	if (slurm_load_topo(&message) != SLURM_SUCCESS)
-		return strdup("");
-	for (uint32_t t = 0; !rack && t < message->record_count; t++) {
-		const topo_info_t *leaf = &message->topo_array[t];
-
-		if (leaf->level == 0 && leaf->nodes && shares_has_node(leaf->nodes, node))
-			rack = strdup(leaf->name);
-	}
-	slurm_free_topo_info_msg(message);
-	return rack ? rack : strdup("");
 }
 
 /*

@@ -68,6 +68,7 @@ struct slurm_view {
 	uint32_t job_count, node_count;
 	char *partition; /* Slurm's default partition; NULL: schedd cannot place jobs there, as `unsupported` says */
 	char unsupported[ERROR_TEXT_BYTES];
+	char *topology; /* what scontrol says about the switches; NULL: not read since the last update */
 	struct slurm_rules conf, rules; /* of slurm.conf, and of the default partition */
 	uint64_t task_memory;           /* MB that a task takes from its node; 0: Slurm allocates no memory */
 	uint64_t node_memory;           /* MB that a node must have, also if Slurm allocates no memory */
@@ -89,7 +90,7 @@ void slurm_view_free(struct slurm_view *view);
  * Returns the name of the leaf switch to which the node is connected, or "" if Slurm has no topology; the caller frees.
  * NULL: out of memory.
  */
-char *slurm_view_rack(const char *node);
+char *slurm_view_rack(struct slurm_view *view, const char *node);
 
 /*
  * Orders to slurmctld. They return 0, or -errno with err set. slurm_order_place() has a job run on exactly the `count`

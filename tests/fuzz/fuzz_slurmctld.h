@@ -13,6 +13,8 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
+#include <base/process.h>
+
 #include "agent_priv.h"
 #include "fuzz_schedd.h"
 
@@ -360,19 +362,18 @@ int slurm_job_cpus_allocated_on_node(job_resources_t *resources, const char *nod
 	return (int)job->cpus[node[1] - '1'];
 }
 
-int slurm_load_topo(topo_info_response_msg_t **message)
+/* scontrol show topology */
+int __wrap_process_run(const struct process_options *run, struct ns timeout, struct process_result *result,
+		       struct error *err);
+int __wrap_process_run(const struct process_options *run, struct ns timeout, struct process_result *result,
+		       struct error *err)
 {
-	static topo_info_t leaves[] = {{.name = (char *)"leaf1", .nodes = (char *)"n1,n2"},
-				       {.name = (char *)"leaf2", .nodes = (char *)"n[3-4]"}};
-	static topo_info_response_msg_t topology = {.record_count = 2, .topo_array = leaves};
-
-	*message = &topology;
-	return SLURM_SUCCESS;
-}
-
-void slurm_free_topo_info_msg(topo_info_response_msg_t *message)
-{
-	(void)message;
+	(void)run;
+	(void)timeout;
+	(void)err;
+	*result = (struct process_result){.output = strdup("SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n1,n2\n"
+							   "SwitchName=leaf2 Level=0 LinkSpeed=1 Nodes=n[3-4]\n")};
+	return 0;
 }
 
 static struct batch_job *find(const char *name)
