@@ -178,10 +178,24 @@ static const struct free_field free_fields[] = {
 	FREE_FIELD(begin_time), FREE_FIELD(dependency), FREE_FIELD(bitflags), FREE_FIELD(num_tasks),
 	FREE_FIELD(min_cpus), FREE_FIELD(min_nodes), FREE_FIELD(max_nodes), FREE_FIELD(cpus_per_task),
 	FREE_FIELD(partition), FREE_FIELD(contiguous), FREE_FIELD(het_job_offset), FREE_FIELD(task_dist),
-#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 5, 0)
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 11, 0)
 	FREE_FIELD(select_jobinfo), /* set by slurmctld */
+#else
+	FREE_FIELD(oom_kill_step), /* how it ends */
+	FREE_FIELD(resv_port_cnt), /* judged by reserves_ports() */
 #endif
 };
+
+/* True if the job asks for ports on its nodes. A job without this option has NO_VAL16 in 24.11. */
+static bool reserves_ports(const job_desc_msg_t *job)
+{
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 11, 0)
+	(void)job;
+	return false; /* one of the other fields */
+#else
+	return job->resv_port_cnt != 0 && job->resv_port_cnt != NO_VAL16;
+#endif
+}
 
 /* True if all other fields have the values of a job without options. */
 static bool has_no_other_option(const job_desc_msg_t *job)
@@ -217,7 +231,7 @@ static bool is_ours(const job_desc_msg_t *job)
 	       !(job->dependency && job->dependency[0]) &&
 	       (job->task_dist == NO_VAL || (job->task_dist & SLURM_DIST_STATE_BASE) == SLURM_DIST_UNKNOWN) &&
 	       (job->min_cpus == NO_VAL || job->min_cpus <= tasks) && !(job->bitflags & ~harmless) &&
-	       job->begin_time <= time(NULL) && has_no_other_option(job);
+	       job->begin_time <= time(NULL) && !reserves_ports(job) && has_no_other_option(job);
 }
 
 /* Carries out the answer. Returns false if the line is not understood: the job is then unchanged. */

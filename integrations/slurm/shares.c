@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The CPUs of a job on each of its nodes. Until 23.02, libslurm reads them from the job's record. Later versions do
- * not; then slurmctld is asked, once for each job with several nodes.
+ * The CPUs of a job on each of its nodes. libslurm 22.05 reads them from the job's record. That of 24.11 has no
+ * function for it; then slurmctld is asked, once for each run of a job on several nodes.
  */
 #include "shares.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* hostlist_t is a pointer to a structure in older versions, and the structure itself in newer ones. */
+/* hostlist_t is a pointer to a structure in 22.05, and the structure itself in 24.11. */
 #define HOSTLIST __typeof__(slurm_hostlist_create(NULL))
 
 /* Fills job->share with the nodes. 0 or -ENOMEM. */
@@ -32,7 +32,7 @@ static int take_nodes(struct slurm_job *job, const char *nodes)
 	return job->share ? code : -ENOMEM;
 }
 
-#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 11, 0)
 
 static void take_cpus(struct slurm_job *job, const job_info_t *from, const struct slurm_job *earlier)
 {
