@@ -145,13 +145,39 @@ static double best_other(struct sim *sim, struct sim_job *job)
 	return sim_performance_at(sim, job->curve, rtt_us);
 }
 
+/* The mean performance of the edges of the job's graph, by weight; NAN if no two tasks that talk are placed. */
+static double graph_performance(const struct sim *sim, uint32_t job, float *worst)
+{
+	const struct job_graph *graph = sim->jobs[job].graph;
+	const struct sim_task *tasks = &sim->tasks[sim->workload->jobs[job].first_task];
+	double sum = 0, weight = 0;
+
+	*worst = INFINITY;
+	for (uint32_t t = 0; t < graph->task_count; t++) {
+		for (size_t i = graph->first[t]; i < graph->first[t + 1] && tasks[t].machine != SIM_NONE; i++) {
+			const struct job_neighbour *other = &graph->neighbours[i];
+			double rtt_us, p;
+
+			if (other->task < t || tasks[other->task].machine == SIM_NONE)
+				continue;
+			rtt_us = (double)sim_latency_rtt_us(&sim->latency, (uint32_t)tasks[t].machine,
+							    (uint32_t)tasks[other->task].machine);
+			p = sim_performance_at(sim, sim->jobs[job].curve, rtt_us);
+			sum += other->weight * p;
+			weight += other->weight;
+			*worst = fminf(*worst, (float)p);
+		}
+	}
+	return weight > 0 ? sum / weight : NAN;
+}
+
 /* Sums the performance of the job's tasks; in a job with a graph, each counts as the mean over its edges. */
 static double sum_job(const struct sim *sim, uint32_t number, float *worst)
 {
 	const struct sim_job *job = &sim->jobs[number];
 
 	if (job->graph)
-		return sim_graph_performance(sim, number, worst) * job->cell_count;
+		return graph_performance(sim, number, worst) * job->cell_count;
 	return sim->latency.view ? sum_recorded(sim, job, worst) : sum_cells(sim, job, worst);
 }
 

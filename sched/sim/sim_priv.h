@@ -109,11 +109,6 @@ struct sim {
 int sim_graph_create(struct sim *sim, uint32_t job);  /* if it is not there yet; 0 or -errno */
 void sim_graph_to_net(struct sim *sim, uint32_t job); /* the job has arrived in the network */
 void sim_graph_destroy(struct sim *sim, uint32_t job);
-/*
- * Returns the mean performance over the edges between running tasks, by weight, and the smallest one; NAN if there is
- * no such edge.
- */
-double sim_graph_performance(const struct sim *sim, uint32_t job, float *worst);
 
 /* world.c */
 int sim_world_create(struct sim *sim, struct error *err);

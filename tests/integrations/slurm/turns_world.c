@@ -181,6 +181,34 @@ int slurm_job_cpus_allocated_on_node(job_resources_t *resources, const char *nod
 	return found ? atoi(found + strlen(node)) : -1;
 }
 
+/* The same, as libslurm 24.11 gives it. */
+int slurm_allocation_lookup(uint32_t id, resource_allocation_response_msg_t **answer)
+{
+	static uint16_t cpus[NODES];
+	static uint32_t counts[NODES];
+	static resource_allocation_response_msg_t allocation = {.cpus_per_node = cpus, .cpu_count_reps = counts};
+
+	allocation.num_cpu_groups = 0;
+	for (uint32_t j = 0; j < jobs.record_count; j++)
+		for (const char *at = records[j].job_id == id ? records[j].nodes : NULL; at && *at;
+		     at += strcspn(at, ","), at += *at == ',') {
+			char node[8] = "";
+			const char *found;
+
+			snprintf(node, sizeof node, "%.*s", (int)strcspn(at, ","), at);
+			found = strstr((const char *)records[j].job_resrcs, node);
+			cpus[allocation.num_cpu_groups] = (uint16_t)(found ? atoi(found + strlen(node)) : 0);
+			counts[allocation.num_cpu_groups++] = 1;
+		}
+	*answer = &allocation;
+	return allocation.num_cpu_groups > 0 ? SLURM_SUCCESS : SLURM_ERROR;
+}
+
+void slurm_free_resource_allocation_response_msg(resource_allocation_response_msg_t *answer)
+{
+	(void)answer;
+}
+
 /* scontrol show topology */
 int __wrap_process_run(const struct process_options *run, struct ns timeout, struct process_result *result,
 		       struct error *err);
