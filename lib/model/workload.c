@@ -209,7 +209,8 @@ int workload_set_graph(struct workload *workload, uint64_t job_id, const char *f
 		free(copy);
 		return -ENOMEM;
 	}
-	larger[workload->graph_count++] = (struct workload_graph){copy, tasks};
+	larger[workload->graph_count].form = copy;
+	larger[workload->graph_count++].tasks = tasks;
 	return 0;
 }
 
