@@ -77,7 +77,8 @@ takes_over() {
 	submit "$1" &
 	local submitter=$! before
 	before=$(wc -l <"$dir/accepted" 2>/dev/null || echo 0)
-	wait_for 30 test "$(wc -l <"$dir/accepted")" -gt $((before + 20))
+	accepted_more() { [ "$(wc -l <"$dir/accepted")" -gt $((before + 20)) ]; }
+	wait_for 30 accepted_more
 	end "$1" "$3" 2>/dev/null
 	check "after $3, the standby takes over" wait_for 30 serves "$2"
 	wait "$submitter"
