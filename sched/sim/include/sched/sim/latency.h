@@ -55,7 +55,7 @@ struct sim_latency_settings {
 	const struct rtt_series_set *recorded;
 	/*
 	 * What the policy believes: the round trips of age_s seconds ago (at most those of second 0), each series times
-	 * exp(error * a normal random number), which is drawn anew each second. Without effect on recorded round trips
+	 * exp(error * a normal random number), which is drawn again each second. Without effect on recorded round trips
 	 * of a workload.
 	 */
 	uint32_t age_s;
