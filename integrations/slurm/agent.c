@@ -13,10 +13,7 @@
 
 #include "agent_priv.h"
 
-/*
- * Interval, in seconds, at which the slots and states of all machines are compared with schedd's, besides each turn in
- * which Slurm's jobs or nodes have changed.
- */
+/* Interval, in seconds, at which the slots and states of all machines are compared with schedd's. */
 #define MACHINES_S 1
 
 static const char *const node_states[] = {
@@ -353,8 +350,6 @@ static int take_turn(struct agent *agent, struct error *err)
 	executor_note(&agent->slurm_down, code < 0, "slurmctld", reason.text);
 	if (code < 0 || list_wanted(agent) < 0) /* out of memory: the next turn tries again */
 		return 0;
-	if (code > 0)
-		agent->next_machines = (struct ns){0};
 	answers_allow(agent->answers, agent->view.slurm_user);
 	code = executor_turn(&agent->schedd);
 	/* If schedd is on standby, the agent beside the other schedd decides. */
