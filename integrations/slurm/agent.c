@@ -13,7 +13,10 @@
 
 #include "agent_priv.h"
 
-/* Interval, in seconds, at which the slots and states of all machines are compared with schedd's. */
+/*
+ * Interval, in seconds, at which the slots and states of all machines are compared with schedd's, besides each turn in
+ * which Slurm's jobs or nodes have changed.
+ */
 #define MACHINES_S 1
 
 static const char *const node_states[] = {
@@ -170,17 +173,33 @@ static bool wants(void *context, const char *id)
 	       (at_once_is_fresh(agent->at_once, id) && !has_ended(&agent->view, id));
 }
 
-/* CPUs of a node that jobs have. `ours`: those that schedd counts as used slots, one per task of the jobs it knows. */
+/*
+ * CPUs of a node that jobs have. `ours`: those that schedd counts as used slots, one per task of the jobs that it has.
+ * If they contained those of a job that schedd does not have yet, schedd would place other tasks on them.
+ */
 struct node_use {
 	uint32_t all, ours;
 };
 
+/* True if schedd counts a slot for each task of the job: it has decided about all of them, or adopted them. */
+static bool schedd_counts(const struct agent *agent, const struct slurm_job *job, const struct slurm_mark *mark)
+{
+	struct sched_job counts;
+	char id[SLURM_NAME_BYTES];
+
+	agent_job_id(job, mark, id);
+	counts = link_counts(&agent->schedd, id);
+	return counts.known && counts.decided + counts.running == job->tasks;
+}
+
 /* Adds the CPUs that a job has on its nodes. `index`: hashes of the names of the view's nodes. */
-static void add_use(struct node_use *uses, const struct hash_table *index, const struct slurm_job *job)
+static void add_use(const struct agent *agent, struct node_use *uses, const struct hash_table *index,
+		    const struct slurm_job *job)
 {
 	struct slurm_request request;
 	struct slurm_mark mark = {0};
-	bool ours = job->share_count > 0 && job->state == SLURM_RUNNING && is_ours(job, &request, &mark);
+	bool ours = job->share_count > 0 && job->state == SLURM_RUNNING && is_ours(job, &request, &mark) &&
+		    schedd_counts(agent, job, &mark);
 	char **hosts = ours ? slurm_job_hosts(job, &mark) : NULL;
 
 	for (uint32_t s = 0; s < job->share_count; s++) {
@@ -199,15 +218,16 @@ static void add_use(struct node_use *uses, const struct hash_table *index, const
 }
 
 /* Returns the use of each node of the view; the caller frees. NULL: out of memory. */
-static struct node_use *count_use(const struct slurm_view *view)
+static struct node_use *count_use(const struct agent *agent)
 {
+	const struct slurm_view *view = &agent->view;
 	struct node_use *uses = calloc((size_t)view->node_count + 1, sizeof *uses);
 	struct hash_table index = {0};
 
 	for (uint32_t n = 0; uses && n < view->node_count; n++)
 		hash_table_insert(&index, hash_text(view->nodes[n].name), n);
 	for (uint32_t j = 0; uses && j < view->job_count; j++)
-		add_use(uses, &index, &view->jobs[j]);
+		add_use(agent, uses, &index, &view->jobs[j]);
 	hash_table_free(&index);
 	return uses;
 }
@@ -228,7 +248,7 @@ static json_t *machines(void *context)
 {
 	struct agent *agent = context;
 	struct ns now = ns_now_monotonic();
-	struct node_use *uses = now.v >= agent->next_machines.v ? count_use(&agent->view) : NULL;
+	struct node_use *uses = now.v >= agent->next_machines.v ? count_use(agent) : NULL;
 	json_t *list = uses ? json_object() : NULL;
 
 	for (uint32_t n = 0; list && n < agent->view.node_count; n++) {
@@ -293,6 +313,11 @@ static int review(struct agent *agent, struct error *err)
 	return 0;
 }
 
+static void offer(struct agent *agent, bool queue)
+{
+	answers_offer(agent->answers, link_curves(&agent->schedd, NULL), agent->view.partition, queue);
+}
+
 static int begin(void *context, struct error *err)
 {
 	struct agent *agent = context;
@@ -303,16 +328,20 @@ static int begin(void *context, struct error *err)
 		return code;
 	agent->new_decisions = last != agent->seen_decision;
 	agent->seen_decision = last;
-	answers_offer(agent->answers, link_curves(&agent->schedd, NULL), agent->view.partition,
-		      has_queue(&agent->view));
+	if (has_queue(&agent->view))
+		offer(agent, true);
 	return 0;
 }
 
+/* Without a queue, schedd decides about new jobs, but only once it has this view's jobs and slots. */
 static int sync_jobs(void *context, struct error *err)
 {
-	int code = look_at_jobs(context, err);
+	struct agent *agent = context;
+	int code = look_at_jobs(agent, err);
 
-	return code == 0 ? review(context, err) : code;
+	if (code == 0 && !has_queue(&agent->view))
+		offer(agent, false);
+	return code == 0 ? review(agent, err) : code;
 }
 
 static const struct executor_calls calls = {.id_prefix = LINK_ID_PREFIX,
@@ -350,6 +379,8 @@ static int take_turn(struct agent *agent, struct error *err)
 	executor_note(&agent->slurm_down, code < 0, "slurmctld", reason.text);
 	if (code < 0 || list_wanted(agent) < 0) /* out of memory: the next turn tries again */
 		return 0;
+	if (code > 0)
+		agent->next_machines = (struct ns){0};
 	answers_allow(agent->answers, agent->view.slurm_user);
 	code = executor_turn(&agent->schedd);
 	/* If schedd is on standby, the agent beside the other schedd decides. */

@@ -99,7 +99,8 @@ static enum slurm_step step_of_waiting(const struct slurm_job *job, const struct
 	    (mark->kind == SLURM_MARK_MOVING || mark->host_count != job->tasks ||
 	     !same_hosts(mark->hosts, sched->hosts, job->tasks)))
 		return SLURM_STEP_PLACE;
-	return SLURM_STEP_NONE;
+	/* Other jobs have the CPUs. After a restart, the reason may be that for which the job waited before. */
+	return is_decided(job, sched) && job->lacks_nodes && job->restarts == 0 ? SLURM_STEP_PASS : SLURM_STEP_NONE;
 }
 
 static enum slurm_step step_of_running(const struct slurm_job *job, const struct slurm_mark *mark,

@@ -154,6 +154,8 @@ static const char *pass_reason(const struct slurm_job *job, const struct sched_j
 		return "Slurm cannot start it on the nodes of schedd's decision";
 	if (job->held)
 		return "a user holds the job";
+	if (job->lacks_nodes)
+		return "other jobs have the CPUs of schedd's decision";
 	if (sched->failed > 0)
 		return "schedd gave up after failed starts";
 	return sched->decided > 0 ? "Slurm did not start it in time on the nodes of schedd's decision"

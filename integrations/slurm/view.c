@@ -157,6 +157,7 @@ static int take_job(struct slurm_job *job, const job_info_t *from, uint32_t elem
 				 from->state_reason != WAIT_NO_REASON,
 		.unconstrained = is_unconstrained(from),
 		.waits_for_nodes = from->state_reason == WAIT_RESOURCES || from->state_reason == WAIT_PRIORITY,
+		.lacks_nodes = from->state_reason == WAIT_RESOURCES,
 		.simple = from->het_job_id == 0 && from->cpus_per_task <= 1,
 		.comment = copy_text(from->comment),
 		.mark = copy_text(from->admin_comment),

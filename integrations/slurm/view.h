@@ -33,6 +33,7 @@ struct slurm_job {
 	bool unconstrained;               /* no constraint that schedd does not know, other than memory and partition */
 	bool plain;                       /* nor these: the job may move */
 	bool waits_for_nodes;             /* Slurm would start the job if there were free nodes for it */
+	bool lacks_nodes;                 /* so it would, and it is this job's turn */
 	bool simple;                      /* one CPU per task, and not part of a heterogeneous job */
 	char *comment, *mark, *partition; /* NULL: none */
 	uint64_t memory;                  /* MB, with the flag MEM_PER_CPU if it is for each CPU */

@@ -32,7 +32,7 @@ void jobs_destroy(struct jobs *jobs)
 }
 
 static int resolve_task(const struct jobs *jobs, const struct job *job, struct job_task *task,
-			const struct cluster *cluster, uint32_t *running, struct error *err)
+			const struct cluster *cluster, bool within_slots, uint32_t *running, struct error *err)
 {
 	struct error_place place = {.file = jobs->file, .line = job->line, .field = "tasks"};
 
@@ -45,13 +45,13 @@ static int resolve_task(const struct jobs *jobs, const struct job *job, struct j
 		return error_at(err, place, ENOENT, "task '%s' runs on '%s', which is not in the cluster", task->name,
 				task->machine_name);
 	}
-	if (++running[task->machine] > cluster->machines[task->machine].slots)
+	if (++running[task->machine] > cluster->machines[task->machine].slots && within_slots)
 		return error_at(err, place, EINVAL, "task '%s' exceeds the slots of '%s', which has %u", task->name,
 				task->machine_name, cluster->machines[task->machine].slots);
 	return 0;
 }
 
-int jobs_resolve(struct jobs *jobs, const struct cluster *cluster, struct error *err)
+int jobs_resolve(struct jobs *jobs, const struct cluster *cluster, bool within_slots, struct error *err)
 {
 	uint32_t *running = calloc(cluster->machine_count ? cluster->machine_count : 1, sizeof *running);
 	int outcome = 0;
@@ -62,7 +62,7 @@ int jobs_resolve(struct jobs *jobs, const struct cluster *cluster, struct error 
 		struct job *job = &jobs->items[j];
 
 		for (uint32_t t = 0; t < job->task_count && outcome == 0; t++)
-			outcome = resolve_task(jobs, job, &job->tasks[t], cluster, running, err);
+			outcome = resolve_task(jobs, job, &job->tasks[t], cluster, within_slots, running, err);
 	}
 	free(running);
 	return outcome;

@@ -228,13 +228,16 @@ int live_restore(struct live *live, const struct job *job, uint32_t owner, bool 
 int live_submit(struct live *live, const struct job *job, uint32_t owner, bool may_move, double now_s,
 		struct error *err)
 {
+	uint32_t waiting = 0;
 	struct live_job *made;
 	int code = check_job(live, job, err);
 
 	if (code < 0)
 		return code;
-	if (job->task_count > live->slots)
-		return error_set(err, E2BIG, "job '%s': %u tasks, the cluster has %llu slots", job->id, job->task_count,
+	for (uint32_t t = 0; t < job->task_count; t++)
+		waiting += job->tasks[t].machine == JOB_NO_MACHINE;
+	if (waiting > live->slots)
+		return error_set(err, E2BIG, "job '%s': %u tasks, the cluster has %llu slots", job->id, waiting,
 				 (unsigned long long)live->slots);
 	made = make_job(live, job, owner, may_move, now_s);
 	if (!made)

@@ -226,7 +226,7 @@ int place_world_build(struct place_world *world, const struct place_settings *se
 
 	*world = (struct place_world){
 		.settings = settings, .progress = world->progress, .cluster = cluster, .jobs = jobs};
-	code = jobs_resolve(jobs, cluster, err);
+	code = jobs_resolve(jobs, cluster, true, err);
 	if (code == 0)
 		code = load_curves(world, err);
 	if (code == 0)

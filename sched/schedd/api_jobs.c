@@ -100,7 +100,7 @@ static int submit_line(struct schedd *schedd, struct submission *submission, con
 	if (one)
 		file_lines_start(one, file_lines_number(submission->lines));
 	jobs = one ? jobs_parse(one, err) : NULL;
-	code = jobs ? jobs_resolve(jobs, live_cluster(schedd->live), err) : error_code(err, ENOMEM);
+	code = jobs ? jobs_resolve(jobs, live_cluster(schedd->live), false, err) : error_code(err, ENOMEM);
 	for (size_t j = 0; code == 0 && j < jobs->count; j++) {
 		unsigned status = submit_job(schedd, submission, line, &jobs->items[j]);
 

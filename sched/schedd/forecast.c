@@ -38,7 +38,7 @@ static int submit_jobs(struct live *live, const struct forecast_request *request
 {
 	struct file_lines *lines = file_lines_from_memory("jobs", request->jobs, strlen(request->jobs));
 	struct jobs *jobs = lines ? jobs_parse(lines, err) : NULL;
-	int code = jobs ? jobs_resolve(jobs, live_cluster(live), err) : error_code(err, ENOMEM);
+	int code = jobs ? jobs_resolve(jobs, live_cluster(live), false, err) : error_code(err, ENOMEM);
 
 	for (size_t j = 0; code == 0 && j < jobs->count; j++)
 		code = live_submit(live, &jobs->items[j], request->owner, request->may_move, now_s, err);

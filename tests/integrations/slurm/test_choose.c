@@ -23,6 +23,7 @@ struct row {
 	bool by_slurm, adopted;
 	bool late;
 	uint32_t restarts;
+	bool lacks_nodes;
 };
 
 static const struct row rows[] = {
@@ -32,6 +33,12 @@ static const struct row rows[] = {
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, true, SLURM_STEP_PLACE},
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 0, 0, 1, false, SLURM_STEP_PASS},
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, false, 0, 0, 0, false, SLURM_STEP_PASS},
+	/* others have the CPUs */
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_PASS, .lacks_nodes = true},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, true, SLURM_STEP_PLACE, .lacks_nodes = true},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 2, 0, 0, false, SLURM_STEP_NONE, .lacks_nodes = true},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_NONE, .restarts = 1,
+	 .lacks_nodes = true},
 	/* not within the patience of 5 s */
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_PASS, .late = true},
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 0, 0, 0, false, SLURM_STEP_PASS, .late = true},
@@ -78,6 +85,7 @@ Test(slurm_choose, the_step_follows_from_both_states)
 		struct slurm_job job = {.id = 7,
 					.tasks = 3,
 					.state = row->state,
+					.lacks_nodes = row->lacks_nodes,
 					.held = row->held,
 					.held_by_slurm = row->by_slurm,
 					.restarts = row->restarts,

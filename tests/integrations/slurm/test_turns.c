@@ -220,6 +220,27 @@ Test(slurm_turns, the_queue_is_slurms)
 	}
 }
 
+/*
+ * The job that waited has started: schedd decides about new jobs again once it has the job. If one waits, schedd
+ * decides about no other from the beginning of the turn.
+ */
+Test(slurm_turns, schedd_decides_again_once_it_has_what_runs)
+{
+	make_running("");
+	run_turns(1);
+	TOLD(ADOPTED "order 7 mark nomora:slurm-7 n1*2,n3\n");
+	cr_expect_not(has_queue);
+	cr_expect_gt(told_before_offer, 0);
+	records[1] = records[0];
+	records[1].job_id = 8;
+	records[1].job_state = JOB_PENDING;
+	records[1].state_reason = WAIT_RESOURCES;
+	jobs.record_count = 2;
+	run_turns(1);
+	cr_expect(has_queue);
+	cr_expect_eq(told_before_offer, 0);
+}
+
 Test(slurm_turns, the_start_of_a_placed_job_is_reported)
 {
 	make_running("nomora:slurm-7 n1*2,n3");

@@ -31,7 +31,18 @@ Test(slurm_turns, a_refused_adoption_is_tried_again_with_a_new_machine)
 	schedd_answers("POST /v1/jobs", NULL, EINVAL);
 	before_turn = add_node;
 	run_turns(3);
-	TOLD(ADOPTED "PUT /v1/machines/n1 {\"slots\": 8, \"state\": \"up\"}\n" ADOPTED);
+	TOLD(ADOPTED "PUT /v1/machines/n1 {\"slots\": 6, \"state\": \"up\"}\n" ADOPTED);
+}
+
+#define SET_ALL                                                                                                        \
+	"PUT /v1/machines/n2 {\"slots\": 8, \"state\": \"down\", \"rack\": \"r1\"}\n"                                  \
+	"PUT /v1/machines/n3 {\"slots\": 6, \"state\": \"draining\"}\n"                                                \
+	"PUT /v1/machines/n4 {\"slots\": 0, \"state\": \"up\"}\n"
+
+static void change_no_more(int before)
+{
+	if (before == 2)
+		settings_errno = jobs_errno = nodes_errno = SLURM_NO_CHANGE_IN_DATA;
 }
 
 /* n1 has a foreign job on one CPU, and our job on two CPUs with one more than tasks. */
@@ -65,10 +76,11 @@ Test(slurm_turns, machines_have_the_cpus_that_others_do_not_use)
 	leaves[0] = (topo_info_t){.level = 1, .name = tree, .nodes = all};
 	leaves[1] = (topo_info_t){.name = tree};
 	leaves[2] = (topo_info_t){.name = rack, .nodes = others};
-	run_turns(2); /* the second turn follows at once, and sets nothing */
-	TOLD("PUT /v1/machines/n2 {\"slots\": 8, \"state\": \"down\", \"rack\": \"r1\"}\n"
-	     "PUT /v1/machines/n3 {\"slots\": 6, \"state\": \"draining\"}\n"
-	     "PUT /v1/machines/n4 {\"slots\": 0, \"state\": \"up\"}\n");
+	before_turn = change_no_more;
+	run_turns(3); /* Slurm has changed before the second turn, which follows at once, but not before the third */
+	TOLD(SET_ALL SET_ALL);
+	before_turn = NULL;
+	settings_errno = jobs_errno = nodes_errno = 0;
 	schedd_answers("PUT /v1/machines/n2", NULL, EPERM); /* the others are set all the same */
 	run_turns(1);
 	cr_assert(strstr(told, "PUT /v1/machines/n4"), "%s", told);
@@ -103,6 +115,26 @@ Test(slurm_turns, machines_have_slots_for_the_tasks_for_which_memory_is_free)
 	run_turns(1);
 	TOLD("PUT /v1/machines/n1 {\"slots\": 8, \"state\": \"up\"}\n"
 	     "PUT /v1/machines/n3 {\"slots\": 1, \"state\": \"up\"}\n");
+}
+
+static void adopt(int before)
+{
+	if (before == 1)
+		schedd_has("slurm-7", 0, 0, 3, 0);
+}
+
+/* Otherwise schedd would have free slots until it adopts the job, and would place other tasks there. */
+Test(slurm_turns, the_cpus_of_a_job_are_slots_only_once_schedd_has_it)
+{
+	make_node(0, n1, 8, NODE_STATE_MIXED);
+	make_node(1, n3, 4, NODE_STATE_MIXED);
+	make_running("nomora:slurm-7 n1*2,n3");
+	before_turn = adopt;
+	run_turns(2);
+	TOLD("PUT /v1/machines/n1 {\"slots\": 6, \"state\": \"up\"}\n"
+	     "PUT /v1/machines/n3 {\"slots\": 3, \"state\": \"up\"}\n" ADOPTED
+	     "PUT /v1/machines/n1 {\"slots\": 8, \"state\": \"up\"}\n"
+	     "PUT /v1/machines/n3 {\"slots\": 4, \"state\": \"up\"}\n");
 }
 
 Test(slurm_turns, the_state_of_a_node_says_whether_it_takes_tasks)

@@ -324,6 +324,7 @@ answers_decide *decide;
 void *decide_context;
 char curves[64], offered[16];
 bool has_queue;
+size_t told_before_offer;
 
 struct answers *answers_create(const char *path, answers_decide *given, void *context, struct error *err)
 {
@@ -351,6 +352,7 @@ void answers_offer(struct answers *answers, json_t *list, const char *partition,
 
 	(void)answers;
 	has_queue = queue;
+	told_before_offer = strlen(told);
 	snprintf(offered, sizeof offered, "%s", partition ? partition : "");
 	snprintf(curves, sizeof curves, "%s", text ? text : "");
 	free(text);

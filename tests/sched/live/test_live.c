@@ -41,6 +41,33 @@ Test(live, a_job_is_placed_near_its_root_confirmed_and_ends)
 	live_destroy(live);
 }
 
+/* Six tasks run on a machine that has two slots: no other task goes there until five have ended. */
+Test(live, what_runs_is_adopted_although_the_machines_have_too_few_slots)
+{
+	struct live *live = fixture_make_default();
+	struct error err = {0};
+
+	for (int m = 1; m < 6; m++) {
+		char name[] = {'m', (char)('0' + m), '\0'};
+
+		cr_assert_eq(live_machine_set(live, name, m < 3 ? "r0" : "r1", "p", 0, LIVE_UP, &err), 0, "%s",
+			     err.text);
+	}
+	cr_assert_eq(fixture_submit_running(live, "web", "m0 m0 m0 m0 m0 m0", false, 0, 0, &err), 0, "%s", err.text);
+	cr_expect_eq(fixture_submit(live, "three", 3, false, &err), -E2BIG);
+	cr_assert_eq(fixture_submit(live, "one", 1, false, &err), 0, "%s", err.text);
+	cr_expect_eq(live_totals(live).free_slots, 0);
+	for (int t = 0; t < 5; t++) {
+		char name[] = {'t', (char)('0' + t), '\0'};
+
+		cr_expect_eq(fixture_step(live, 1 + t), 0, "before task %d has ended", t);
+		cr_assert_eq(live_ended(live, "web", name, &err), 0);
+	}
+	cr_expect_eq(fixture_step(live, 6), 1);
+	cr_expect_str_eq(fixture_machine_of(live, "one", 0), "m0");
+	live_destroy(live);
+}
+
 Test(live, a_decision_that_is_not_confirmed_is_tried_again_and_given_up)
 {
 	struct live *live = fixture_make_default();

@@ -65,9 +65,9 @@ struct jobs *jobs_parse(struct file_lines *lines, struct error *err);
 void jobs_destroy(struct jobs *jobs); /* NULL is legal */
 
 /*
- * Finds the machine of every running task. Returns 0; or with err set: -ENOENT if the cluster lacks a machine, -EINVAL
- * if more tasks run on a machine than it has slots, or -ENOMEM.
+ * Finds the machine of every running task. within_slots: more tasks on a machine than it has slots are an error.
+ * Returns 0; or with err set: -ENOENT if the cluster lacks a machine, -EINVAL if it has too few slots, or -ENOMEM.
  */
-int jobs_resolve(struct jobs *jobs, const struct cluster *cluster, struct error *err);
+int jobs_resolve(struct jobs *jobs, const struct cluster *cluster, bool within_slots, struct error *err);
 
 #endif
