@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The scheduler's state in Prometheus's text format (version 0.0.4). */
+#include <math.h>
 #include <stdio.h>
 
 #include <base/metrics.h>
@@ -101,10 +102,10 @@ static void print_single(const struct schedd *schedd, const struct live_totals *
 		{"healthy", "gauge", "1: the state can be written.", schedd->trouble[0] == '\0'},
 		{"rounds_total", "counter", "Solves.", (double)totals->rounds},
 		{"cost_total", "counter", "With --gap: 100 / performance of the tasks that rounds placed, summed up.",
-		 (double)totals->cost},
+		 totals->cost_bound > 0 ? (double)totals->cost : NAN},
 		{"cost_bound_total", "counter",
 		 "With --gap: the least that cost_total could be by what is proved for each round.",
-		 (double)totals->cost_bound},
+		 totals->cost_bound > 0 ? (double)totals->cost_bound : NAN},
 		{"solver_errors_total", "counter", "Rounds that failed; the network was rebuilt.",
 		 (double)totals->solver_errors},
 		{"slot_mismatches_total", "counter",

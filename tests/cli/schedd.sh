@@ -105,6 +105,7 @@ refuses "a task that never was" 1 "unknown task 't9'" "$nomora" explain bad/t9
 
 metrics=$(ask GET /metrics)
 check "metrics" grep -q '^nomora_schedd_tasks{state="running"} 3$' <<<"$metrics"
+check "no gap without --gap" test "$(grep -c nomora_schedd_cost <<<"$metrics")" -eq 0
 if command -v promtool >/dev/null; then
 	check "promtool finds the metrics clean" promtool check metrics <<<"$metrics"
 fi
@@ -235,7 +236,7 @@ rows() {
 row h1 h2 10 | rows >"$dir/window.csv"
 "$nomora" mesh merge "$dir/window.csv" --live "$dir/matrix" >"$dir/merge.log" 2>&1
 "$bin/nomora-schedd" schedd --state "$dir/state2" --socket "$NOMORA_SCHEDD" --latency "$dir/matrix" --max-age 3600 --require-measured \
-	--cluster "$dir/cluster.json" --curves "$source_root/curves" --no-executor 2>>"$dir/log" &
+	--cluster "$dir/cluster.json" --curves "$source_root/curves" --no-executor --gap 2>>"$dir/log" &
 daemon=$!
 echo $daemon >"$dir/pid"
 wait_for 30 "$nomora" jobs >/dev/null 2>&1
@@ -250,6 +251,8 @@ for a in 1 2 3 4; do for b in 1 2 3 4; do [ $a = $b ] || row h$a h$b 20; done; d
 "$nomora" mesh merge "$dir/window.csv" --live "$dir/matrix" >"$dir/merge.log" 2>&1
 check "a new window is seen" wait_for 30 pairs 6
 check "and they start" wait_for 30 counted '[5,0]'
+of() { ask GET /metrics | sed -n "s/^nomora_schedd_$1 //p"; }
+check "the gap of the rounds" jq -ne "$(of cost_total) >= $(of cost_bound_total) and $(of cost_bound_total) > 0"
 check "the decisions say what was measured" test "$(ask GET '/v1/decisions?after=0' | jq '.decisions[-1].measured == 1')" = true
 kill "$daemon"
 wait "$daemon"
