@@ -13,7 +13,7 @@
 #include <base/json.h>
 #include <base/number.h>
 #include <base/process.h>
-#include <base/program.h>
+#include <predict/mpi/mpi.h>
 
 /* of any time in the lines */
 static const double shortest_us = 1e-3, longest_us = 1e9;
@@ -133,25 +133,6 @@ int calibration_parse(char *text, struct calibration *calibration, struct error 
 	return code;
 }
 
-/* Finds the ping-pong beside a program that is not installed, or where it is installed. */
-static int find_pingpong(char path[PATH_MAX], struct error *err)
-{
-	char program[PATH_MAX];
-	int code = program_path(program, err);
-
-	if (code < 0)
-		return code;
-	*strrchr(program, '/') = '\0';
-	if (snprintf(path, PATH_MAX, "%s/../predict/calibration/nomora_mpi_pingpong", program) < PATH_MAX &&
-	    access(path, X_OK) == 0)
-		return 0;
-	snprintf(path, PATH_MAX, "%s", NOMORA_PINGPONG);
-	if (access(path, X_OK) == 0)
-		return 0;
-	return error_set(err, ENOENT, "%s: %s; nomora was built without MPI: install an MPI library and build it again",
-			 path, strerror(errno));
-}
-
 /* The last line of a text, which is changed, that has words: mpirun frames its messages. */
 static const char *last_words(char *text)
 {
@@ -190,7 +171,7 @@ int calibration_run(char *const *launcher, struct calibration *calibration, stru
 	char path[PATH_MAX];
 	const char **words;
 	size_t count = 0;
-	int code = find_pingpong(path, err);
+	int code = mpi_find("calibration", "_pingpong", launcher, path, err);
 
 	if (code < 0)
 		return code;

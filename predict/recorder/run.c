@@ -14,33 +14,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <base/program.h>
 #include <predict/calls/trace.h>
+#include <predict/mpi/mpi.h>
 
 static bool is_trace(const char *name)
 {
 	size_t length = strlen(name);
 
 	return strncmp(name, "rank-", 5) == 0 && length > 6 && strcmp(name + length - 6, ".trace") == 0;
-}
-
-/* Finds the library beside a program that is not installed, or where it is installed. */
-static int find_library(char path[PATH_MAX], struct error *err)
-{
-	char program[PATH_MAX];
-	int code = program_path(program, err);
-
-	if (code < 0)
-		return code;
-	*strrchr(program, '/') = '\0';
-	if (snprintf(path, PATH_MAX, "%s/../predict/recorder/nomora_mpi.so", program) < PATH_MAX &&
-	    access(path, R_OK) == 0)
-		return 0;
-	snprintf(path, PATH_MAX, "%s", NOMORA_RECORDER);
-	if (access(path, R_OK) == 0)
-		return 0;
-	return error_set(err, ENOENT, "%s: %s; nomora was built without MPI: install an MPI library and build it again",
-			 path, strerror(errno));
 }
 
 /* Makes the folder; sets its full path. */
@@ -126,7 +107,7 @@ static void count(const char *folder, struct recorder_result *result)
 int recorder_run(const char *folder, char *const *words, struct recorder_result *result, struct error *err)
 {
 	char library[PATH_MAX], path[PATH_MAX];
-	int code = find_library(library, err);
+	int code = mpi_find("recorder", ".so", words, library, err);
 
 	*result = (struct recorder_result){0};
 	if (code == 0)

@@ -113,7 +113,7 @@ END
 check_slope "communicators of some ranks" halves 4 $((2 + 2 + 10 * 2 + 1))
 
 # Fortran: 50 round trips by mpif.h and 50 by mpi_f08 where there is that, then an allreduce of 2 ranks (1 deep).
-if command -v mpifort >/dev/null && mpifort -o "$scratch/fortran" -x f95 - 2>"$scratch/mpifort" <<'END'
+cat >"$scratch/fortran.f95" <<'END'
 program pingpong
   use mpi_f08
   implicit none
@@ -150,7 +150,7 @@ subroutine old(rank)
   end do
 end subroutine
 END
-then
+if command -v mpifort >/dev/null && mpifort -o "$scratch/fortran" "$scratch/fortran.f95" 2>"$scratch/mpifort"; then
 	check_slope "Fortran: mpif.h and mpi_f08" fortran 2 201
 else
 	skip "Fortran: mpif.h and mpi_f08" "no mpifort"
@@ -266,13 +266,33 @@ record threads 1
 [ "$code" -eq 0 ] && refuses "several threads" 1 'several threads called MPI' "$nomora" predict "$scratch/threads.run"/*.trace ||
 	skip "several threads" "this MPI has no MPI_THREAD_MULTIPLE"
 
-# The recorder was built for one MPI library; a program of another one runs, and is not recorded.
+# MPICH beside Open MPI: its recorder is taken for its launcher and for programs that are linked with it.
 if command -v mpicc.mpich >/dev/null && mpicc --showme:version 2>/dev/null | grep -q 'Open MPI'; then
-	mpicc.mpich -O1 -o "$scratch/other" "$scratch/ring.c" 2>/dev/null
-	run "$nomora" trace -o "$scratch/other.run" -- mpirun.mpich -n 4 "$scratch/other"
-	[ "$code" -eq 1 ] && says "$err" 'the program uses MPICH.*, but nomora was built for Open MPI; not recorded' &&
+	for name in ring halves killed; do mpicc.mpich -O1 -o "$scratch/mpich-$name" "$scratch/$name.c" 2>/dev/null; done
+	# record_mpich NAME RANKS LAUNCHER...: in $scratch/mpich-NAME.run
+	record_mpich() { run "$nomora" trace -o "$scratch/mpich-$1.run" -- "${@:3}" -n "$2" "$scratch/mpich-$1"; }
+	record_mpich ring 4 mpirun.mpich
+	check "MPICH: requests, persistent ones, any source, PROC_NULL, collectives" test "$(slope mpich-ring)" = 80
+	record_mpich halves 4 mpirun.mpich
+	check "MPICH: communicators of some ranks" test "$(slope mpich-halves)" = $((2 + 2 + 10 * 2 + 1))
+	if [ -x "$scratch/fortran" ] && mpifort.mpich -o "$scratch/mpich-fortran" "$scratch/fortran.f95" 2>/dev/null; then
+		record_mpich fortran 2 mpirun.mpich
+		check "MPICH: Fortran" test "$(slope mpich-fortran)" = 201
+	fi
+	record_mpich killed 2 mpirun.mpich
+	check "MPICH: a killed rank" test "$(slope mpich-killed)" = 1000
+	# The same by the program alone: the launcher's name says nothing.
+	printf '#!/bin/sh\nexec mpirun.mpich "$@"\n' >"$scratch/start" && chmod +x "$scratch/start"
+	rm -rf "$scratch/mpich-ring.run"
+	record_mpich ring 4 "$scratch/start"
+	check "MPICH: by the program, not by its launcher" test "$(slope mpich-ring)" = 80
+	printf '#!/bin/sh\nexec mpirun.mpich -n 4 "%s"\n' "$scratch/mpich-ring" >"$scratch/hidden" && chmod +x "$scratch/hidden"
+	run "$nomora" trace -o "$scratch/other.run" -- "$scratch/hidden"
+	[ "$code" -eq 1 ] && says "$err" 'the program uses MPICH.*, but the recorder is for Open MPI: not recorded' &&
 		says "$err" 'no rank was recorded' && ! printf '%s' "$err" | grep -qi 'segmentation\|signal' &&
-		pass "a program of another MPI" || fail "a program of another MPI" "$code" "$err"
+		pass "a program of another MPI that a script hides" || fail "a program of another MPI that a script hides" "$code" "$err"
+	run "$nomora" trace --calibrate "$scratch/model.json" -- mpirun.mpich -n 2
+	check "MPICH: calibrated" grep -q '"library": "MPICH' "$scratch/model.json"
 else
 	skip "a program of another MPI" "needs MPICH beside Open MPI"
 fi
