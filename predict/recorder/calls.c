@@ -325,7 +325,8 @@ static bool is_own_library(void)
 	if (strncmp(text, own, sizeof own - 1) == 0)
 		return true;
 	fprintf(stderr,
-		"nomora trace: the program uses %.*s, but the recorder is for %s: not recorded; the recorder is chosen by "
+		"nomora trace: the program uses %.*s, but the recorder is for %s: not recorded; the recorder is chosen "
+		"by "
 		"the words of the command, which must name mpirun or the program, not a script\n",
 		(int)strcspn(text, ",:\t\n"), text, own);
 	return false;
