@@ -135,7 +135,7 @@ static int grow_arrays(struct placer *placer)
 	placer->spread_count = 0;
 	if (extend(&placer->dense, machines, sizeof *placer->dense) != 0 ||
 	    extend(&placer->spread, machines, sizeof *placer->spread) != 0 ||
-	    extend(&placer->candidates, machines, policy_candidate_bytes()) != 0 ||
+	    extend(&placer->candidates, machines + racks, policy_candidate_bytes()) != 0 ||
 	    extend(&placer->siblings, machines, sizeof *placer->siblings) != 0 ||
 	    extend(&placer->sibling_list, machines, sizeof *placer->sibling_list) != 0 ||
 	    extend(&placer->reserved, racks, sizeof *placer->reserved) != 0 ||

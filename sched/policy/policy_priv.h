@@ -16,7 +16,8 @@
  *
  * To compute this cost takes a pass over the rack. Within a round, free slots only become fewer. So the cost for one
  * job is a lower bound for later jobs with the same curve, and the caller computes the cost only for the machines with
- * the lowest bounds. Costs are kept for one round. A placer owns them.
+ * the lowest bounds. The least of a rack's bounds tells whether the rack must be looked into at all. Costs are kept for
+ * one round. A placer owns them.
  */
 
 struct placer;
@@ -35,6 +36,14 @@ int32_t rest_unclaimed(const struct placer *placer, const struct flownet *net, u
 int64_t rest_cost_bound(const struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root,
 			int64_t tasks);
 int64_t rest_cost(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root, int64_t tasks);
+
+/*
+ * Returns a lower bound of rest_cost() for all machines of a rack with free slots for the whole job, by what
+ * rest_rack_note() has kept: call it after rest_cost() for machines of such a rack.
+ */
+int64_t rest_rack_bound(const struct placer *placer, const struct flownet *net, uint32_t job, uint32_t rack,
+			int64_t tasks);
+void rest_rack_note(const struct placer *placer, const struct flownet *net, uint32_t job, uint32_t rack);
 
 /*
  * Reserves for this round the slots whose cost rest_cost() is, for `tasks` tasks of a job whose root is on machine
@@ -75,7 +84,7 @@ struct placer {
 	int64_t *reserved;       /* [racks] sum of claimed[] over the rack */
 	uint64_t reserved_round; /* flownet_rounds() in the round to which reserved[] and claimed[] belong */
 	struct rest_costs *rest;
-	struct root_candidate *candidates; /* [machines] work space of policy_choose_root(), as the next two */
+	struct root_candidate *candidates; /* [racks + machines] work space of policy_choose_root(), as the next two */
 	uint32_t *siblings;                /* [machines] running tasks of the job on the machine */
 	uint32_t *sibling_list;            /* [machines] the machines with running tasks of the job */
 	struct root_flow *root_flow;       /* root_flow.c; NULL before its first use */

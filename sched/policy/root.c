@@ -25,12 +25,20 @@
  */
 enum { LARGE_MACHINES = 4 };
 
+/* A rack, or a machine, that the root may get. */
 struct root_candidate {
-	int64_t cost;            /* cost of the rest of the job: exact if `known`, else a lower bound */
-	int64_t room;            /* free slots of its rack that are not reserved */
-	uint32_t machine, order; /* order: candidates that were listed before it */
-	int32_t free;
-	bool known;
+	int64_t cost;    /* cost of the rest of the job: exact if `known`, else a lower bound */
+	int64_t room;    /* free slots of the rack that are not reserved */
+	uint32_t number; /* of the rack or of the machine */
+	uint32_t order;  /* ascending by column; racks into which the job does not fit come last */
+	int32_t free;    /* of a rack: INT32_MAX, as no machine of it has more */
+	bool known;      /* only of a machine */
+};
+
+/* No item is better than its parent. */
+struct heap {
+	struct root_candidate *items;
+	uint32_t count;
 };
 
 /* A waiting root for which a machine is chosen. */
@@ -38,10 +46,10 @@ struct root_search {
 	struct placer *placer;
 	const struct flownet *net;
 	uint32_t job;
-	int64_t tasks;     /* the job's tasks without a machine, with the root */
-	uint32_t count;    /* candidates */
-	uint32_t siblings; /* machines with running tasks of the job */
-	int64_t running;   /* running tasks of the job */
+	int64_t tasks;              /* the job's tasks without a machine, with the root */
+	uint32_t siblings;          /* machines with running tasks of the job */
+	int64_t running;            /* running tasks of the job */
+	struct root_candidate best; /* the best machine so far; known: there is one */
 };
 
 size_t policy_candidate_bytes(void)
@@ -103,32 +111,38 @@ static int64_t room_of(const struct root_search *search, uint32_t rack)
 	return flownet_free_in_rack(search->net, rack) - search->placer->reserved[rack];
 }
 
-/* Adds the rack's machines with a free slot; those with a reserved one only if all free slots of the rack are reserved.
+static bool fits(const struct root_search *search, const struct root_candidate *rack)
+{
+	return rack->room >= search->tasks;
+}
+
+/*
+ * Lists the rack's machines with a free slot; those with a reserved one only if all free slots of the rack are
+ * reserved.
  */
-static void add_rack(struct root_search *search, uint32_t rack)
+static void list_machines(const struct root_search *search, const struct root_candidate *rack, struct heap *list)
 {
 	struct placer *placer = search->placer;
 	const struct cost_layout *layout = placer->layout;
-	int64_t room = room_of(search, rack);
+	uint32_t first = layout->rack_first[rack->number];
 
-	for (uint32_t c = layout->rack_first[rack]; c < layout->rack_first[rack] + layout->rack_used[rack]; c++) {
-		uint32_t machine = layout->machine_of_column[c];
+	for (uint32_t c = 0; c < layout->rack_used[rack->number]; c++) {
+		uint32_t machine = layout->machine_of_column[first + c];
 		int32_t unclaimed = machine == COST_NO_MACHINE ? 0 : rest_unclaimed(placer, search->net, machine);
 
 		if (unclaimed == 0 &&
-		    (machine == COST_NO_MACHINE || room > 0 || flownet_free(search->net, machine) == 0))
+		    (machine == COST_NO_MACHINE || rack->room > 0 || flownet_free(search->net, machine) == 0))
 			continue;
 		if (cost_rows_silent(placer->rows, machine))
 			continue;
-		placer->candidates[search->count] = (struct root_candidate){
+		list->items[list->count++] = (struct root_candidate){
 			.cost = rest_cost_bound(placer, search->net, search->job, machine, search->tasks - 1) +
 				search->running * placer->policy->least_cost,
-			.room = room,
-			.machine = machine,
-			.order = search->count,
+			.room = rack->room,
+			.number = machine,
+			.order = rack->order + c,
 			.free = unclaimed,
 		};
-		search->count++;
 	}
 }
 
@@ -138,30 +152,26 @@ static int most_free_first(const void *left, const void *right)
 
 	if (a->free != b->free)
 		return a->free > b->free ? -1 : 1;
-	return a->machine < b->machine ? -1 : a->machine > b->machine;
+	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-static void list_candidates(struct root_search *search)
+static void list_racks(const struct root_search *search, struct heap *list)
 {
-	uint32_t racks = search->placer->layout->rack_count;
+	const struct cost_layout *layout = search->placer->layout;
 	bool any_fits = false;
 
-	for (uint32_t r = 0; r < racks; r++) {
-		bool fits = room_of(search, r) >= search->tasks;
+	for (uint32_t r = 0; r < layout->rack_count; r++)
+		any_fits |= room_of(search, r) >= search->tasks;
+	for (uint32_t r = 0; r < layout->rack_count; r++) {
+		struct root_candidate rack = {.room = room_of(search, r), .number = r, .free = INT32_MAX};
+		bool near = fits(search, &rack) || has_sibling(search, r);
 
-		any_fits |= fits;
-		if (flownet_free_in_rack(search->net, r) > 0 && (fits || has_sibling(search, r)))
-			add_rack(search, r);
-	}
-	for (uint32_t r = 0; !any_fits && r < racks; r++) {
-		uint32_t first = search->count;
-
-		if (has_sibling(search, r))
+		if (flownet_free_in_rack(search->net, r) == 0 || (any_fits && !near))
 			continue;
-		add_rack(search, r);
-		qsort(&search->placer->candidates[first], search->count - first, sizeof *search->placer->candidates,
-		      most_free_first);
-		search->count = search->count - first > LARGE_MACHINES ? first + LARGE_MACHINES : search->count;
+		rack.order = layout->rack_first[r] + (near ? 0 : layout->column_count);
+		rack.cost = rest_rack_bound(search->placer, search->net, search->job, r, search->tasks - 1) +
+			    search->running * search->placer->policy->least_cost;
+		list->items[list->count++] = rack;
 	}
 }
 
@@ -170,12 +180,12 @@ static void examine(const struct root_search *search, struct root_candidate *can
 {
 	struct placer *placer = search->placer;
 
-	candidate->cost = rest_cost(placer, search->net, search->job, candidate->machine, search->tasks - 1);
+	candidate->cost = rest_cost(placer, search->net, search->job, candidate->number, search->tasks - 1);
 	for (uint32_t i = 0; i < search->siblings; i++) {
 		uint32_t machine = placer->sibling_list[i];
 
 		candidate->cost += (int64_t)placer->siblings[machine] *
-				   placer->policy->at(placer, search->job, (int32_t)candidate->machine, machine);
+				   placer->policy->at(placer, search->job, (int32_t)candidate->number, machine);
 	}
 	candidate->known = true;
 }
@@ -183,12 +193,12 @@ static void examine(const struct root_search *search, struct root_candidate *can
 /*
  * Returns true if `a` is a better machine than `b`: by the lower cost, then by the rack (if the job fits, the one with
  * less room, else the one with more), then by the larger number of free slots. The number of free slots does not matter
- * at the least possible cost. Of equal machines, the one listed first is better.
+ * at the least possible cost. A rack is as good as its best machine can be.
  */
 static bool is_better(const struct root_search *search, const struct root_candidate *a, const struct root_candidate *b)
 {
 	int64_t least = (search->tasks - 1 + search->running) * search->placer->policy->least_cost;
-	bool a_fits = a->room >= search->tasks, b_fits = b->room >= search->tasks;
+	bool a_fits = fits(search, a), b_fits = fits(search, b);
 
 	if (a->cost != b->cost)
 		return a->cost < b->cost;
@@ -209,36 +219,69 @@ static void swap(struct root_candidate *a, struct root_candidate *b)
 	*b = kept;
 }
 
-/* Restores the heap below candidate `at`: none is better than its parent. */
-static void sift_down(const struct root_search *search, uint32_t at)
+static void sift_down(const struct root_search *search, const struct heap *heap, uint32_t at)
 {
-	struct root_candidate *heap = search->placer->candidates;
-
-	for (uint32_t child = 2 * at + 1; child < search->count; child = 2 * at + 1) {
-		if (child + 1 < search->count && is_better(search, &heap[child + 1], &heap[child]))
+	for (uint32_t child = 2 * at + 1; child < heap->count; child = 2 * at + 1) {
+		if (child + 1 < heap->count && is_better(search, &heap->items[child + 1], &heap->items[child]))
 			child++;
-		if (!is_better(search, &heap[child], &heap[at]))
+		if (!is_better(search, &heap->items[child], &heap->items[at]))
 			return;
-		swap(&heap[child], &heap[at]);
+		swap(&heap->items[child], &heap->items[at]);
 		at = child;
 	}
 }
 
-/*
- * Returns the machine of the best candidate. In the beginning, only lower bounds of the costs are known: examines the
- * best candidate until it is one whose cost is exact.
- */
-static uint32_t best_candidate(const struct root_search *search)
+static void make_heap(const struct root_search *search, const struct heap *heap)
 {
-	struct root_candidate *best = search->placer->candidates;
+	for (uint32_t i = heap->count / 2; i > 0; i--)
+		sift_down(search, heap, i - 1);
+}
 
-	for (uint32_t i = search->count / 2; i > 0; i--)
-		sift_down(search, i - 1);
-	while (!best->known) {
-		examine(search, best);
-		sift_down(search, 0);
+/* True if the first item may be better than the best machine so far. */
+static bool is_promising(const struct root_search *search, const struct heap *heap)
+{
+	return heap->count > 0 && (!search->best.known || is_better(search, &heap->items[0], &search->best));
+}
+
+/*
+ * Looks for a better machine in the rack. In the beginning, only lower bounds of the machines' costs are known:
+ * examines the first machine until it is one whose cost is exact.
+ */
+static void look_into(struct root_search *search, const struct root_candidate *rack)
+{
+	struct placer *placer = search->placer;
+	struct heap machines = {.items = placer->candidates + placer->layout->rack_count};
+
+	list_machines(search, rack, &machines);
+	if (!fits(search, rack) && !has_sibling(search, rack->number)) {
+		qsort(machines.items, machines.count, sizeof *machines.items, most_free_first);
+		machines.count = machines.count > LARGE_MACHINES ? LARGE_MACHINES : machines.count;
 	}
-	return best->machine;
+	make_heap(search, &machines);
+	while (is_promising(search, &machines)) {
+		if (machines.items[0].known) {
+			search->best = machines.items[0];
+			break;
+		}
+		examine(search, &machines.items[0]);
+		sift_down(search, &machines, 0);
+	}
+	if (fits(search, rack))
+		rest_rack_note(placer, search->net, search->job, rack->number);
+}
+
+/* Looks into the racks, the best bound first, until no other rack can have a better machine. */
+static void find_best(struct root_search *search)
+{
+	struct heap racks = {.items = search->placer->candidates};
+
+	list_racks(search, &racks);
+	make_heap(search, &racks);
+	while (is_promising(search, &racks)) {
+		look_into(search, &racks.items[0]);
+		racks.items[0] = racks.items[--racks.count];
+		sift_down(search, &racks, 0);
+	}
 }
 
 static uint32_t first_free(const struct root_search *search)
@@ -266,8 +309,8 @@ uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, ui
 	if (placer->reserved_round != flownet_rounds(net))
 		reserve_for_open_jobs(placer, net);
 	list_siblings(&search);
-	list_candidates(&search);
-	best = search.count > 0 ? best_candidate(&search) : policy_draw_slot(placer, net, FLOWNET_NONE);
+	find_best(&search);
+	best = search.best.known ? search.best.number : policy_draw_slot(placer, net, FLOWNET_NONE);
 	forget_siblings(&search);
 	rest_claim(placer, net, job, best, 1, search.tasks - 1);
 	return best;
