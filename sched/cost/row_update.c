@@ -104,31 +104,69 @@ static void note_partial(const struct cost_rows *rows, struct cached_row *cached
 	bit_assign(cached->partial, rack, partial);
 }
 
-/*
- * Computes the costs of one rack from the round trips in the scratch space. Writes the arcs to machines that cost at
- * most `limit` (in a cut row: at most cut_limit(); in a partial rack: all) to `chosen`, and returns their number.
- * `chosen` must have space for one more arc.
- */
-static uint32_t compute_rack(struct cost_rows *rows, struct cached_row *cached, uint32_t rack, int32_t limit, bool cut,
-			     struct arc *chosen)
+/* Computes the costs of one rack from the round trips in the scratch space, the least and the largest of them. */
+static void compute_rack(struct cost_rows *rows, struct cached_row *cached, uint32_t rack)
 {
-	const struct cost_table *table = rows->tables[cached->curve];
-	const uint32_t *machine_of_column = rows->layout->machine_of_column;
-	uint32_t first = rows->layout->rack_first[rack], end = first + rows->layout->rack_used[rack], count = 0;
-	uint32_t columns = rows->layout->rack_first[rack + 1] - first;
-	uint16_t maximum, minimum;
+	uint32_t first = rows->layout->rack_first[rack], columns = rows->layout->rack_first[rack + 1] - first;
+	uint16_t maximum;
 
-	rows->kernel->rack(table, rows->rtt_us + first, columns, rows->cost + first, &maximum, &minimum);
+	rows->kernel->rack(rows->tables[cached->curve], rows->rtt_us + first, columns, rows->cost + first, &maximum,
+			   &rows->least_cost[rack]);
 	rows->work.costs += columns;
 	rows->rack_cost[rack] = maximum == COST_ABSENT ? 0 : maximum;
 	note_partial(rows, cached, rack);
-	if (cut || bit_is_set(cached->partial, rack))
-		limit = cut_limit(rows, cached, rack, limit);
-	if (minimum > limit)
+}
+
+/* Returns the cost up to which the rack's machines have arcs. In a partial rack, all have. */
+static int32_t limit_of_rack(const struct cost_rows *rows, const struct cached_row *cached, uint32_t rack,
+			     int32_t limit)
+{
+	return cached->cut || bit_is_set(cached->partial, rack) ? cut_limit(rows, cached, rack, limit) : limit;
+}
+
+/*
+ * Returns how many of COST_LANES costs are at most `limit`; those without a machine are not. Counts the signs of the
+ * differences: GCC 12.2 -O3 returns wrong sums for vectors of `cost[lane] <= most` that are added up in 16 bits.
+ */
+static inline uint16_t count_lanes(const uint16_t *cost, int32_t limit)
+{
+	uint16_t above = (uint16_t)((limit < COST_MAXIMUM ? limit : COST_MAXIMUM) + 1), count = 0;
+
+	for (int lane = 0; lane < COST_LANES; lane++)
+		count = (uint16_t)(count + ((uint16_t)(cost[lane] - above) >> 15));
+	return count;
+}
+
+/* Returns the number of the rack's machines that cost at most `limit`. */
+static uint32_t count_machines(const struct cost_rows *rows, uint32_t rack, int32_t limit)
+{
+	uint32_t count = 0;
+
+	if (rows->least_cost[rack] > limit)
 		return 0;
-	for (uint32_t c = first; c < end; c++) { /* without a branch, because it would be mispredicted often */
-		chosen[count] = (struct arc){(int32_t)machine_of_column[c], rows->cost[c]};
-		count += rows->cost[c] <= limit;
+	for (uint32_t c = rows->layout->rack_first[rack]; c < rows->layout->rack_first[rack + 1]; c += COST_LANES)
+		count += count_lanes(rows->cost + c, limit);
+	return count;
+}
+
+/*
+ * Writes the arcs to the rack's machines that cost at most `limit` to `chosen`, which must have space for one more arc.
+ * Returns their number.
+ */
+static uint32_t choose_machines(const struct cost_rows *rows, uint32_t rack, int32_t limit, struct arc *chosen)
+{
+	const uint32_t *machine_of_column = rows->layout->machine_of_column;
+	uint32_t count = 0;
+
+	if (rows->least_cost[rack] > limit)
+		return 0;
+	for (uint32_t c = rows->layout->rack_first[rack]; c < rows->layout->rack_first[rack + 1]; c += COST_LANES) {
+		if (count_lanes(rows->cost + c, limit) == 0)
+			continue;
+		for (uint32_t i = c; i < c + COST_LANES; i++) { /* a branch would be mispredicted often */
+			chosen[count] = (struct arc){(int32_t)machine_of_column[i], rows->cost[i]};
+			count += rows->cost[i] <= limit;
+		}
 	}
 	return count;
 }
@@ -263,13 +301,11 @@ static bool compute_extremes(struct cost_rows *rows, const struct cost_table *ta
 	return true;
 }
 
-/*
- * Computes the costs of all racks, and the arcs up to the limit, into the scratch space. Returns the number of spans.
- */
-static uint32_t compute_all(struct cost_rows *rows, struct cached_row *cached, int32_t limit)
+/* Computes the costs of all racks, but of those that are beyond the limit, into the scratch space. */
+static void compute_all(struct cost_rows *rows, struct cached_row *cached, int32_t limit)
 {
 	const struct cost_table *table = rows->tables[cached->curve];
-	uint32_t racks = rows->layout->rack_count, root = cached->row.root, count = 0, spans = 0;
+	uint32_t racks = rows->layout->rack_count, root = cached->row.root;
 	/* If the limit excludes no machine, every rack must be examined, and the extremes save no work. */
 	bool extremes = limit < COST_MAXIMUM && rows->source.extremes && table->monotone &&
 			compute_extremes(rows, table, root, limit);
@@ -278,64 +314,69 @@ static uint32_t compute_all(struct cost_rows *rows, struct cached_row *cached, i
 	memset(cached->partial, 0, rows->words * sizeof *cached->partial);
 	cached->partial_count = 0;
 	for (uint32_t r = 0, fetched = 0; r < racks; r++) {
-		uint32_t chosen;
-
 		if (extremes && is_beyond(rows, r, limit))
 			continue;
 		if (r >= fetched) {
 			fetched = r + at_once < racks ? r + at_once : racks;
 			rows_fetch(rows, root, r, fetched);
 		}
-		chosen = compute_rack(rows, cached, r, limit, false, rows->chosen + count);
+		compute_rack(rows, cached, r);
+	}
+}
+
+/*
+ * True if the row has more than `most` arcs to machines that cost at most `cost`, with this limit; partial: those to
+ * partial racks count, too.
+ */
+static bool has_more(const struct cost_rows *rows, const struct cached_row *cached, int32_t limit, int32_t cost,
+		     bool partial, uint32_t most)
+{
+	uint32_t count = 0;
+
+	for (uint32_t r = 0; r < rows->layout->rack_count && count <= most; r++) {
+		int32_t of_rack;
+
+		if (rows->least_cost[r] > cost || (!partial && bit_is_set(cached->partial, r)))
+			continue;
+		of_rack = limit_of_rack(rows, cached, r, limit);
+		count += count_machines(rows, r, of_rack < cost ? of_rack : cost);
+	}
+	return count > most;
+}
+
+/*
+ * Returns the largest limit such that a cut row has at most `most` arcs to machines, not counting those to partial
+ * racks; 0 if there is none.
+ */
+static int32_t limit_for(const struct cost_rows *rows, const struct cached_row *cached, int32_t limit, uint32_t most)
+{
+	int32_t low = 0, high = limit < COST_MAXIMUM ? limit : COST_MAXIMUM;
+
+	while (low < high) {
+		int32_t middle = (low + high + 1) / 2;
+
+		if (has_more(rows, cached, limit, middle, false, most))
+			high = middle - 1;
+		else
+			low = middle;
+	}
+	return low;
+}
+
+/* Writes the row's arcs to machines, and their spans, to the scratch space. Returns the number of spans. */
+static uint32_t choose_all(struct cost_rows *rows, const struct cached_row *cached, int32_t limit)
+{
+	uint32_t count = 0, spans = 0;
+
+	for (uint32_t r = 0; r < rows->layout->rack_count; r++) {
+		uint32_t chosen = choose_machines(rows, r, limit_of_rack(rows, cached, r, limit), rows->chosen + count);
+
 		rows->spans[spans] = (struct cost_span){r, count};
 		spans += chosen > 0;
 		count += chosen;
 	}
 	rows->spans[spans].first = count;
 	return spans;
-}
-
-/*
- * Returns the largest limit such that at most `most` of the arcs in the scratch space cost no more than the limit, not
- * counting those to partial racks; 0 if there is none.
- */
-static int32_t limit_for(const struct cost_rows *rows, const struct cached_row *cached, uint32_t spans, uint32_t most)
-{
-	uint32_t arcs_at[COST_MAXIMUM + 1] = {0}, arcs = 0;
-	int32_t cost = 0;
-
-	for (uint32_t s = 0; s < spans; s++) {
-		if (bit_is_set(cached->partial, rows->spans[s].rack))
-			continue;
-		for (uint32_t i = rows->spans[s].first; i < rows->spans[s + 1].first; i++)
-			arcs_at[rows->chosen[i].cost]++;
-	}
-	while (cost < COST_MAXIMUM && arcs + arcs_at[cost + 1] <= most)
-		arcs += arcs_at[++cost];
-	return cost;
-}
-
-/*
- * Keeps only those arcs in the scratch space that cost at most `limit` and less than the arc to the machine's rack, and
- * those to partial racks. Returns the number of spans that still have arcs.
- */
-static uint32_t cut_arcs(struct cost_rows *rows, const struct cached_row *cached, uint32_t spans, int32_t limit)
-{
-	uint32_t left = 0, count = 0;
-
-	for (uint32_t s = 0; s < spans; s++) {
-		uint32_t end = rows->spans[s + 1].first, before = count;
-		int32_t rack_limit = cut_limit(rows, cached, rows->spans[s].rack, limit);
-
-		for (uint32_t i = rows->spans[s].first; i < end; i++) {
-			rows->chosen[count] = rows->chosen[i];
-			count += rows->chosen[count].cost <= rack_limit;
-		}
-		if (count > before)
-			rows->spans[left++] = (struct cost_span){rows->spans[s].rack, before};
-	}
-	rows->spans[left].first = count;
-	return left;
 }
 
 static uint32_t list_rack_arcs(struct cost_rows *rows, const struct cached_row *cached)
@@ -383,18 +424,16 @@ static int update_whole(struct cost_rows *rows, struct cached_row *cached)
 {
 	struct cost_row *row = &cached->row;
 	int32_t limit = rows->settings.machine_threshold, cluster_cost;
-	uint32_t spans = compute_all(rows, cached, limit), most = rows->settings.machine_arcs;
+	uint32_t most = rows->settings.machine_arcs;
 	int changed;
 
-	cached->cut = most > 0 && rows->spans[spans].first > most;
-	if (cached->cut)
-		spans = cut_arcs(rows, cached, spans, limit);
-	if (cached->cut && rows->spans[spans].first > most) {
-		limit = limit_for(rows, cached, spans, most);
-		spans = cut_arcs(rows, cached, spans, limit);
-	}
+	compute_all(rows, cached, limit);
+	cached->cut = false;
+	cached->cut = most > 0 && has_more(rows, cached, limit, COST_MAXIMUM, true, most);
+	if (cached->cut && has_more(rows, cached, limit, COST_MAXIMUM, true, most))
+		limit = limit_for(rows, cached, limit, most);
 	set_tops(rows, cached);
-	changed = take_scratch(rows, cached, spans, list_rack_arcs(rows, cached));
+	changed = take_scratch(rows, cached, choose_all(rows, cached, limit), list_rack_arcs(rows, cached));
 	if (changed < 0)
 		return changed;
 	rows->work.rows++;
@@ -421,7 +460,8 @@ static int update_rack(struct cost_rows *rows, struct cached_row *cached, uint32
 	int machines_moved, rack_moved;
 
 	rows_fetch(rows, cached->row.root, rack, rack + 1);
-	count = compute_rack(rows, cached, rack, limit, cached->cut, rows->chosen);
+	compute_rack(rows, cached, rack);
+	count = choose_machines(rows, rack, limit_of_rack(rows, cached, rack, limit), rows->chosen);
 	machines_moved = set_machines(cached, rack, rows->chosen, count);
 	rack_moved = set_rack(rows, cached, rack, rows->rack_cost[rack]);
 	set_top(rows, cached, rack, rows->rack_cost[rack]);
