@@ -2,6 +2,8 @@
 /* Cached rows, updated after random changes, compared with rows computed pair by pair. */
 #include <criterion/criterion.h>
 
+#include <math.h>
+
 #include "place_world.h"
 
 enum { EVENTS = 4000 };
@@ -216,6 +218,98 @@ Test(cost_rows, a_rack_costs_what_its_machines_do_one_by_one)
 		cr_expect_eq(cost[i], COST_ABSENT);
 	cost_rows_destroy(rows);
 	test_world_free(&world);
+}
+
+/* One machine as a row with few arcs sees it. */
+struct sight {
+	int32_t cost; /* COST_ABSENT: the root cannot reach it */
+	int32_t rack_cost;
+	bool partial;
+};
+
+static void look(const struct test_world *world, uint32_t root, struct thresholds limit, struct sight seen[60])
+{
+	bool partial[3] = {false}, any = false;
+	int32_t most[3] = {0};
+
+	for (uint32_t m = 0; m < 60; m++) {
+		float rtt_us = latency_view_get(world->view, root, m, NULL);
+		uint32_t rack = m / 20;
+
+		seen[m].cost = rtt_us == INFINITY ? COST_ABSENT : (int32_t)curve_cost(world->curves[0], (double)rtt_us);
+		partial[rack] |= rtt_us == INFINITY;
+		any |= rtt_us == INFINITY;
+		if (rtt_us != INFINITY && seen[m].cost > most[rack])
+			most[rack] = seen[m].cost;
+	}
+	for (uint32_t m = 0; m < 60; m++) {
+		bool has_arc = !partial[m / 20] && most[m / 20] > 0 && (any || most[m / 20] <= limit.rack);
+
+		seen[m].rack_cost = has_arc ? most[m / 20] : COST_ABSENT;
+		seen[m].partial = partial[m / 20];
+	}
+}
+
+static bool keeps(const struct sight *seen, int32_t limit, bool cut)
+{
+	if (seen->partial)
+		return seen->cost <= COST_MAXIMUM;
+	return seen->cost <= limit && !(cut && seen->rack_cost <= limit && seen->cost == seen->rack_cost);
+}
+
+static uint32_t count_kept(const struct sight seen[60], int32_t limit, bool cut, bool partial)
+{
+	uint32_t count = 0;
+
+	for (uint32_t m = 0; m < 60; m++)
+		count += keeps(&seen[m], limit, cut) && (partial || !seen[m].partial);
+	return count;
+}
+
+/* Rows with more than 1 to 30 arcs keep the cheapest ones that the arcs to racks do not replace, as many as may be. */
+Test(cost_rows, a_long_row_is_cut)
+{
+	struct rng rng;
+	int cuts = 0;
+
+	rng_seed(&rng, 8);
+	for (int round = 0; round < 300; round++) {
+		struct thresholds limit = {round % 3 == 0 ? 150 : 1000, round % 2 == 0 ? 200 : 1000};
+		struct cost_rows_settings settings = {limit.machine, limit.rack, 1 + (uint32_t)rng_below(&rng, 30)};
+		struct test_world world;
+		struct sight seen[60];
+		struct cost_rows *rows;
+		const struct cost_row *row;
+		int32_t least = limit.machine;
+		bool cut;
+
+		test_world_make(&world, 1, 3, 20, 2);
+		test_world_random_curves(&world, &rng);
+		for (uint32_t m = 0; m < 60; m++)
+			cr_assert_eq(latency_view_set(world.view, 7, m,
+						      round % 4 == 0 && rng_below(&rng, 40) == 0
+							      ? INFINITY
+							      : (float)rng_below(&rng, 400)),
+				     0);
+		rows = cost_rows_create(world.layout, cost_source_from_view(world.view), settings);
+		cr_assert_eq(cost_rows_add_curve(rows, world.curves[0], LATENCY_REFERENCE_ABSOLUTE), 0);
+		row = cost_rows_get(rows, 0, 7);
+		look(&world, 7, limit, seen);
+		cut = count_kept(seen, limit.machine, false, true) > settings.machine_arcs;
+		if (cut && count_kept(seen, limit.machine, true, true) > settings.machine_arcs)
+			while (least > 0 && count_kept(seen, least, true, false) > settings.machine_arcs)
+				least--;
+		cr_expect_eq(row->machine_limit, least, "round %d: limit %d, expected %d", round, row->machine_limit,
+			     least);
+		for (uint32_t m = 0; m < 60; m++)
+			cr_expect_eq(cost_row_machine(row, m / 20, m),
+				     keeps(&seen[m], least, cut) ? seen[m].cost : COST_ABSENT, "round %d, machine %u",
+				     round, m);
+		cuts += cut;
+		cost_rows_destroy(rows);
+		test_world_free(&world);
+	}
+	cr_expect_gt(cuts, 100);
 }
 
 Test(cost_rows, a_row_goes_with_the_last_root)
