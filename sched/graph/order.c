@@ -11,7 +11,7 @@
 #include "places_priv.h"
 
 /* WORK_MAXIMUM: edges to look at, for each of both searches: about 15 ms. */
-enum { WORK_MAXIMUM = 3000000, REPEATS = 30, EXCHANGED = 3 };
+enum { WORK_MAXIMUM = 3000000, REPEATS = 120, EXCHANGED = 3 };
 static const double negligible = 1e-6; /* gains below it are rounding errors */
 
 struct search {
@@ -158,7 +158,7 @@ static void choose(struct search *search, int32_t *best)
 	repeat(search, best, least);
 }
 
-int graph_order(const struct graph_order *order)
+int graph_order(const struct graph_order *order, struct graph_sum *given)
 {
 	uint32_t tasks = order->graph->task_count;
 	struct search search = {.graph = order->graph};
@@ -175,6 +175,8 @@ int graph_order(const struct graph_order *order)
 	for (uint32_t t = 0; t < tasks && code == 0; t++)
 		if (order->movable[t] && order->machine[t] >= 0)
 			search.movable[search.count++] = t;
+	if (code == 0 && given)
+		*given = places_sum(order->graph, &places);
 	if (code == 0) {
 		choose(&search, best);
 		for (uint32_t i = 0; i < search.count; i++)
@@ -185,25 +187,4 @@ int graph_order(const struct graph_order *order)
 	free(search.room);
 	places_free(&places);
 	return code;
-}
-
-struct graph_sum graph_sum(const struct job_graph *graph, const int32_t *machine, graph_cost *cost, void *context)
-{
-	struct graph_sum sum = {0};
-
-	for (uint32_t t = 0; t < graph->task_count; t++)
-		for (size_t n = graph->first[t]; n < graph->first[t + 1]; n++) {
-			const struct job_neighbour *neighbour = &graph->neighbours[n];
-			double one;
-
-			if (neighbour->task < t || machine[t] < 0 || machine[neighbour->task] < 0)
-				continue;
-			one = (cost(context, (uint32_t)machine[t], (uint32_t)machine[neighbour->task]) +
-			       cost(context, (uint32_t)machine[neighbour->task], (uint32_t)machine[t])) /
-			      2;
-			sum.weight += neighbour->weight;
-			sum.cost += neighbour->weight * one;
-			sum.performance += neighbour->weight * 100 / one;
-		}
-	return sum;
 }

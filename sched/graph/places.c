@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { PLACES_WITH_MATRIX = 1024 }; /* filled in some 50 ms; a round must not take longer */
+enum { PLACES_WITH_MATRIX = 1024 }; /* 4 MiB, filled in some 50 ms; a round must not take longer */
 
 static int by_number(const void *a, const void *b)
 {
@@ -37,21 +37,6 @@ static int32_t find(const struct places *places, int32_t machine)
 	return found ? (int32_t)(found - places->machine) : -1;
 }
 
-static int fill_costs(struct places *places)
-{
-	size_t count = places->count;
-
-	if (count > PLACES_WITH_MATRIX)
-		return 0;
-	places->cost = malloc((count * count + 1) * sizeof *places->cost);
-	if (!places->cost)
-		return -ENOMEM;
-	for (uint32_t a = 0; a < count; a++)
-		for (uint32_t b = 0; b <= a; b++)
-			places->cost[a * count + b] = places->cost[b * count + a] = (float)places_ask(places, a, b);
-	return 0;
-}
-
 int places_create(const struct graph_order *order, struct places *places)
 {
 	size_t tasks = order->graph->task_count;
@@ -64,7 +49,9 @@ int places_create(const struct graph_order *order, struct places *places)
 		list_machines(order, places);
 		for (size_t t = 0; t < tasks; t++)
 			places->at[t] = find(places, order->machine[t]);
-		code = fill_costs(places);
+		if (places->count <= PLACES_WITH_MATRIX)
+			places->cost = calloc((size_t)places->count * places->count + 1, sizeof *places->cost);
+		code = places->cost || places->count > PLACES_WITH_MATRIX ? 0 : -ENOMEM;
 	}
 	if (code != 0)
 		places_free(places);
@@ -77,4 +64,24 @@ void places_free(struct places *places)
 	free(places->at);
 	free(places->cost);
 	*places = (struct places){0};
+}
+
+struct graph_sum places_sum(const struct job_graph *graph, const struct places *places)
+{
+	struct graph_sum sum = {0};
+
+	for (uint32_t t = 0; t < graph->task_count; t++)
+		for (size_t n = graph->first[t]; n < graph->first[t + 1]; n++) {
+			const struct job_neighbour *neighbour = &graph->neighbours[n];
+			int32_t here = places->at[t], there = places->at[neighbour->task];
+			double cost;
+
+			if (neighbour->task < t || here < 0 || there < 0)
+				continue;
+			cost = places_cost(places, here, there);
+			sum.weight += neighbour->weight;
+			sum.cost += neighbour->weight * cost;
+			sum.performance += neighbour->weight * 100 / cost;
+		}
+	return sum;
 }

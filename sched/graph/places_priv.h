@@ -9,7 +9,7 @@ struct places {
 	uint32_t count;
 	uint32_t *machine; /* [count] in ascending order */
 	int32_t *at;       /* [tasks] the task's place; -1: none */
-	float *cost;       /* [count * count] symmetric; NULL: too many places, costs are asked for */
+	float *cost;       /* [count * count] symmetric; 0: not asked for yet; NULL: too many places to keep costs */
 	graph_cost *ask;
 	void *context;
 };
@@ -26,8 +26,17 @@ static inline double places_ask(const struct places *places, uint32_t a, uint32_
 
 static inline double places_cost(const struct places *places, int32_t a, int32_t b)
 {
-	return places->cost ? places->cost[(size_t)a * places->count + (size_t)b]
-			    : places_ask(places, (uint32_t)a, (uint32_t)b);
+	float *kept = places->cost ? &places->cost[(size_t)a * places->count + (size_t)b] : NULL;
+
+	if (!kept)
+		return places_ask(places, (uint32_t)a, (uint32_t)b);
+	if (*kept == 0)
+		*kept = places->cost[(size_t)b * places->count + (size_t)a] =
+			(float)places_ask(places, (uint32_t)a, (uint32_t)b);
+	return *kept;
 }
+
+/* The sums over the edges between tasks that have places. */
+struct graph_sum places_sum(const struct job_graph *graph, const struct places *places);
 
 #endif

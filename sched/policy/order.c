@@ -136,19 +136,13 @@ static void exchange(struct placer *placer, const struct flownet_round *round, s
 	}
 }
 
-static double mean_performance(const struct tasks *tasks, struct edge_cost *edge)
-{
-	struct graph_sum sum = graph_sum(tasks->graph, tasks->machine, cost_between, edge);
-
-	return sum.weight > 0 ? sum.performance / sum.weight : NAN;
-}
-
 /* Orders the tasks of the proposals first..end, which are of one job. */
 static int order_job(struct placer *placer, const struct flownet_round *round, size_t first, size_t end)
 {
 	struct edge_cost edge = {placer, round->moves[first].job};
 	struct tasks tasks;
 	struct graph_order order;
+	struct graph_sum given;
 	int code = tasks_create(placer, edge.job, &tasks);
 
 	if (code != 0)
@@ -156,10 +150,12 @@ static int order_job(struct placer *placer, const struct flownet_round *round, s
 	take_moves(placer, round, first, end, &tasks);
 	order = (struct graph_order){tasks.graph, tasks.machine, tasks.movable, cost_between, &edge};
 	if (tasks.count > 1) {
-		placer->edges_of_job[edge.job].given = mean_performance(&tasks, &edge);
-		code = graph_order(&order);
-		if (code == 0)
+		code = graph_order(&order, &given);
+		if (code == 0) {
+			placer->edges_of_job[edge.job].given =
+				given.weight > 0 ? given.performance / given.weight : NAN;
 			exchange(placer, round, &tasks);
+		}
 	}
 	tasks_free(&tasks);
 	return code;
@@ -185,21 +181,18 @@ struct placer_edges placer_edges(struct placer *placer, uint32_t job)
 {
 	struct placer_edges edges = {.performance = NAN, .given = NAN};
 	struct edge_cost edge = {placer, job};
+	struct graph_order order;
 	struct graph_sum sum;
 	struct tasks tasks;
 
 	if (!graph_of(placer, job) || tasks_create(placer, job, &tasks) != 0)
 		return edges;
-	sum = graph_sum(tasks.graph, tasks.machine, cost_between, &edge);
+	order = (struct graph_order){tasks.graph, tasks.machine, tasks.movable, cost_between, &edge};
+	edges.bound = graph_bound(&order, &sum);
 	edges.count = tasks.graph->edge_count;
 	edges.given = placer->edges_of_job[job].given;
 	edges.cost = sum.cost;
-	if (sum.weight > 0) {
-		const struct graph_order order = {tasks.graph, tasks.machine, tasks.movable, cost_between, &edge};
-
-		edges.performance = sum.performance / sum.weight;
-		edges.bound = graph_bound(&order);
-	}
+	edges.performance = sum.weight > 0 ? sum.performance / sum.weight : NAN;
 	tasks_free(&tasks);
 	return edges;
 }
