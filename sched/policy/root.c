@@ -5,7 +5,8 @@
  * free slots (policy_priv.h). The candidates are the machines with a free slot in these racks:
  * - racks with free slots for all of the job's tasks that have no machine yet, whether they have arrived or not
  * - racks in which tasks of the job run
- * - if there are none of the first kind, all racks, of which only the machines with the most free slots
+ * - if there are none of the first kind, or if tasks of the job run, all racks, of which only the machines with the
+ * most free slots: if the root of a job fails, a rack beside its tasks that is nearly full is better than a distant one
  * A machine that no other one reaches is a candidate only if there is no other: a job that fits on it whole would look
  * as if it cost nothing there.
  * Of equal machines, the one in the fuller rack is taken, so that the emptier ones remain for larger jobs.
@@ -28,6 +29,7 @@ enum { LARGE_MACHINES = 4 };
 /* A rack, or a machine, that the root may get. */
 struct root_candidate {
 	int64_t cost;    /* cost of the rest of the job: exact if `known`, else a lower bound */
+	int64_t running; /* of a machine: the part of the cost that is that of the job's running tasks, exact */
 	int64_t room;    /* free slots of the rack that are not reserved */
 	uint32_t number; /* of the rack or of the machine */
 	uint32_t order;  /* ascending by column; racks into which the job does not fit come last */
@@ -116,6 +118,21 @@ static bool fits(const struct root_search *search, const struct root_candidate *
 	return rack->room >= search->tasks;
 }
 
+/* Returns the cost of the job's running tasks with the root on the machine. */
+static int64_t cost_of_running(const struct root_search *search, uint32_t root)
+{
+	struct placer *placer = search->placer;
+	int64_t cost = 0;
+
+	for (uint32_t i = 0; i < search->siblings; i++) {
+		uint32_t machine = placer->sibling_list[i];
+
+		cost += (int64_t)placer->siblings[machine] *
+			placer->policy->at(placer, search->job, (int32_t)root, machine);
+	}
+	return cost;
+}
+
 /*
  * Lists the rack's machines with a free slot; those with a reserved one only if all free slots of the rack are
  * reserved.
@@ -135,14 +152,17 @@ static void list_machines(const struct root_search *search, const struct root_ca
 			continue;
 		if (cost_rows_silent(placer->rows, machine))
 			continue;
-		list->items[list->count++] = (struct root_candidate){
-			.cost = rest_cost_bound(placer, search->net, search->job, machine, search->tasks - 1) +
-				search->running * placer->policy->least_cost,
+		list->items[list->count] = (struct root_candidate){
+			.running = cost_of_running(search, machine),
 			.room = rack->room,
 			.number = machine,
 			.order = rack->order + c,
 			.free = unclaimed,
 		};
+		list->items[list->count].cost =
+			list->items[list->count].running +
+			rest_cost_bound(placer, search->net, search->job, machine, search->tasks - 1);
+		list->count++;
 	}
 }
 
@@ -166,7 +186,7 @@ static void list_racks(const struct root_search *search, struct heap *list)
 		struct root_candidate rack = {.room = room_of(search, r), .number = r, .free = INT32_MAX};
 		bool near = fits(search, &rack) || has_sibling(search, r);
 
-		if (flownet_free_in_rack(search->net, r) == 0 || (any_fits && !near))
+		if (flownet_free_in_rack(search->net, r) == 0 || (any_fits && !near && search->running == 0))
 			continue;
 		rack.order = layout->rack_first[r] + (near ? 0 : layout->column_count);
 		rack.cost = rest_rack_bound(search->placer, search->net, search->job, r, search->tasks - 1) +
@@ -175,18 +195,10 @@ static void list_racks(const struct root_search *search, struct heap *list)
 	}
 }
 
-/* Computes the exact cost of the candidate. */
 static void examine(const struct root_search *search, struct root_candidate *candidate)
 {
-	struct placer *placer = search->placer;
-
-	candidate->cost = rest_cost(placer, search->net, search->job, candidate->number, search->tasks - 1);
-	for (uint32_t i = 0; i < search->siblings; i++) {
-		uint32_t machine = placer->sibling_list[i];
-
-		candidate->cost += (int64_t)placer->siblings[machine] *
-				   placer->policy->at(placer, search->job, (int32_t)candidate->number, machine);
-	}
+	candidate->cost = candidate->running +
+			  rest_cost(search->placer, search->net, search->job, candidate->number, search->tasks - 1);
 	candidate->known = true;
 }
 

@@ -319,6 +319,38 @@ Test(policy_root, in_a_full_cluster_small_jobs_choose_before_one_that_does_not_f
 }
 
 /*
+ * A job fills a rack, and the machine of its root goes down. The two tasks that ran there fit into a rack of the other
+ * pod; in the racks beside the job's running tasks, one slot each is free.
+ */
+Test(policy_root, a_restarted_root_stays_near_its_tasks_though_its_racks_are_nearly_full)
+{
+	static const double falling[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2};
+	enum { TASKS = 8, RACK = 4 };
+	uint32_t root;
+
+	test_world_make(&world, 2, 3, RACK, 2);
+	world.cluster->default_rtt = (struct cluster_default_rtt){1, 10, 30, 80};
+	test_world_set_curve(&world, 0, falling, sizeof falling / sizeof falling[0]);
+	test_world_start_policy(&world, policy_find("nomora"), NULL);
+	test_world_add_job(&world, 0, 0, TASKS);
+	solve();
+	solve();
+	root = (uint32_t)flownet_root_machine(world.net, 0);
+	for (uint32_t m = 0; m < world.cluster->machine_count; m++)
+		if (m / RACK / 3 == root / RACK / 3 && m / RACK != root / RACK)
+			cr_assert_eq(flownet_slots_changed(world.net, m, m % RACK == 0), 0);
+	cr_assert_eq(flownet_machine_removed(world.net, root), 0);
+	flownet_hold_others(world.net, true);
+	solve();
+	flownet_hold_others(world.net, false);
+	solve();
+	cr_expect_neq(flownet_root_machine(world.net, 0), FLOWNET_NONE);
+	cr_expect_eq((uint32_t)flownet_root_machine(world.net, 0) / RACK / 3, root / RACK / 3, "root on machine %d",
+		     flownet_root_machine(world.net, 0));
+	test_world_free(&world);
+}
+
+/*
  * Each machine of the rack is evaluated once as a root, in one pass over the rack; after that, for each job, only those
  * whose costs may have risen because slots were taken. Evaluating every machine for every job would be hundreds of
  * times as much.
