@@ -5,8 +5,8 @@
  *
  * Minimises the sum of weight * cost over the edges between tasks that have machines. The given order and a greedy one
  * (not for more than some 1,700 tasks) are each improved by exchanges of two tasks until none helps; the better one is
- * improved again after some random exchanges, 120 times. A limit of work ends the search after some 50 ms. The result is
- * never worse than the given order. Deterministic.
+ * improved again after some random exchanges, 120 times. A limit of work ends the search after some 50 ms. The result
+ * is never worse than the given order. Deterministic.
  */
 #ifndef SCHED_GRAPH_ORDER_H
 #define SCHED_GRAPH_ORDER_H
