@@ -114,8 +114,7 @@ void placer_latency_moved(struct placer *placer, const struct cost_moved *moved)
 	moved_for_net(placer, moved);
 }
 
-/* Grows *items to `count` elements of `size` bytes. */
-static int extend(void *items, size_t count, size_t size)
+int policy_extend(void *items, size_t count, size_t size)
 {
 	void **place = items, *larger = reallocarray(*place, count, size);
 
@@ -133,14 +132,14 @@ static int grow_arrays(struct placer *placer)
 	placer->dense_job = -1;
 	placer->reserved_round = UINT64_MAX;
 	placer->spread_count = 0;
-	if (extend(&placer->dense, machines, sizeof *placer->dense) != 0 ||
-	    extend(&placer->spread, machines, sizeof *placer->spread) != 0 ||
-	    extend(&placer->candidates, machines + racks, policy_candidate_bytes()) != 0 ||
-	    extend(&placer->siblings, machines, sizeof *placer->siblings) != 0 ||
-	    extend(&placer->sibling_list, machines, sizeof *placer->sibling_list) != 0 ||
-	    extend(&placer->reserved, racks, sizeof *placer->reserved) != 0 ||
-	    extend(&placer->claimed, machines, sizeof *placer->claimed) != 0 ||
-	    extend(&placer->distance_row.racks, racks, sizeof *placer->distance_row.racks) != 0)
+	if (policy_extend(&placer->dense, machines, sizeof *placer->dense) != 0 ||
+	    policy_extend(&placer->spread, machines, sizeof *placer->spread) != 0 ||
+	    policy_extend(&placer->candidates, machines + racks, policy_candidate_bytes()) != 0 ||
+	    policy_extend(&placer->siblings, machines, sizeof *placer->siblings) != 0 ||
+	    policy_extend(&placer->sibling_list, machines, sizeof *placer->sibling_list) != 0 ||
+	    policy_extend(&placer->reserved, racks, sizeof *placer->reserved) != 0 ||
+	    policy_extend(&placer->claimed, machines, sizeof *placer->claimed) != 0 ||
+	    policy_extend(&placer->distance_row.racks, racks, sizeof *placer->distance_row.racks) != 0)
 		return -ENOMEM;
 	memset(placer->siblings, 0, machines * sizeof *placer->siblings);
 	return 0;

@@ -75,7 +75,6 @@ int rest_costs_grow(struct rest_costs *costs)
 	const struct cost_layout *layout = costs->layout;
 	size_t machines = (size_t)layout->machine_count + 1;
 	uint32_t most_columns = 0;
-	void *larger;
 
 	rest_costs_forget(costs);
 	for (uint32_t r = 0; r < layout->rack_count; r++) {
@@ -83,29 +82,15 @@ int rest_costs_grow(struct rest_costs *costs)
 
 		most_columns = columns > most_columns ? columns : most_columns;
 	}
-	larger = reallocarray(costs->cost, (size_t)most_columns + 1, sizeof *costs->cost);
-	if (!larger)
+	if (policy_extend(&costs->cost, (size_t)most_columns + 1, sizeof *costs->cost) != 0 ||
+	    policy_extend(&costs->columns, (size_t)most_columns + 1, sizeof *costs->columns) != 0 ||
+	    policy_extend(&costs->of_rack, (size_t)layout->rack_count + 1, sizeof *costs->of_rack) != 0 ||
+	    policy_extend(&costs->roots, machines, sizeof *costs->roots) != 0 ||
+	    policy_extend(&costs->of_root, machines, sizeof *costs->of_root) != 0)
 		return -ENOMEM;
-	costs->cost = larger;
-	larger = reallocarray(costs->columns, (size_t)most_columns + 1, sizeof *costs->columns);
-	if (!larger)
-		return -ENOMEM;
-	costs->columns = larger;
-	larger = reallocarray(costs->of_rack, (size_t)layout->rack_count + 1, sizeof *costs->of_rack);
-	if (!larger)
-		return -ENOMEM;
-	costs->of_rack = larger;
 	for (uint32_t r = costs->rack_count; r < layout->rack_count; r++)
 		costs->of_rack[r] = NULL;
 	costs->rack_count = layout->rack_count;
-	larger = reallocarray(costs->roots, machines, sizeof *costs->roots);
-	if (!larger)
-		return -ENOMEM;
-	costs->roots = larger;
-	larger = reallocarray(costs->of_root, machines, sizeof *costs->of_root);
-	if (!larger)
-		return -ENOMEM;
-	costs->of_root = larger;
 	for (uint32_t m = costs->root_count; m < layout->machine_count; m++)
 		costs->of_root[m] = NULL;
 	costs->root_count = layout->machine_count;
