@@ -26,6 +26,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from losses import REASONS, losses
+
 SOURCE = Path(__file__).resolve().parent.parent
 TEXT, PAGE, FIGURES = SOURCE / "reproduction/nomora.md", SOURCE / "docs/reproduction.md", SOURCE / "docs/reproduction/nomora.json"
 
@@ -56,6 +58,8 @@ CHARTS = ["slots", "rack-us", "noise", "round-s", "roots", "spill"]
 # The sets of unknowns: every combination of these values.
 GRID = {"roots": ["any", "best", "first", "solver"], "workers": ["same-round", "next-round"], "two-significant-digits": ["no", "yes"],
         "spill": ["any", "best"], "rack-us": ["40", "70", "120"]}
+# The run whose journal tells why its jobs lose performance.
+LOSSES = "day-default-task"
 GRID_POLICIES = [P105, P110, BETA1_MINUTE, BETA0_MINUTE]
 
 
@@ -76,6 +80,7 @@ def runs():
                           "first-two": ["--roots", "first", "--two-significant-digits"]}.items():
         made[f"day-{name}"] = options + policies(P110, P105)
     made["day-default-task"] = ["--topology", "16x48"] + RULES + ["--weights", "task"] + policies(DEFAULT)
+    made["day-first-fit"], made["day-quincy"] = policies("first_fit"), policies("quincy")
     made["gap-hour"] = ["--topology", "16x48", "--hours", "1"] + RULES + ["--gap"] + policies(DEFAULT)
     made["gap-tenth"] = HOUR + RULES + ["--gap"] + policies(DEFAULT)
     for name, options in CONDITIONS.items():
@@ -124,6 +129,8 @@ def simulate(arguments, name, options):
     folder = arguments.runs / name
     part = arguments.runs / f"{name}.part"
     shutil.rmtree(part, ignore_errors=True)
+    if name == LOSSES:
+        options = [*options, "--record", arguments.runs / f"{name}.journal"]
     print(f"{name}: simulate {' '.join(options)}", file=sys.stderr)
     subprocess.run([arguments.nomora, "simulate", "--trace", trace_of(arguments, name), "-C", curves_of(arguments), "--across-us", "570",
                     *options, *([] if "--hours" in options else ["--hours", "24"]), "-o", part], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -169,7 +176,9 @@ def figures_of_run(folder):
     workload = summary["workload"]
     if folder.name.startswith("set-"):
         return {"areas": {policy["name"]: rounded(policy["performance"]["area"]) for policy in summary["policies"]}}
-    return {"workload": {"problems": {name: problem["count"] for name, problem in workload["problems"].items()},
+    journal = folder.with_name(f"{folder.name}.journal")
+    return {**({"losses": losses(journal, jobs)} if journal.exists() else {}),
+            "workload": {"problems": {name: problem["count"] for name, problem in workload["problems"].items()},
                          **{key: workload[key] for key in ("rows", "machines", "jobs", "tasks", "left_out")}},
             "policies": {policy["name"]: figures_of_policy(policy, [row for row in jobs if row["policy"] == str(number + 1)])
                          for number, policy in enumerate(summary["policies"])}}
@@ -309,6 +318,14 @@ class Page:
 
     def day_row(self, title, run, name):
         return f"| {title} | {' | '.join(self.percent(run, name, key) for key in ('area', 'p10', 'small', 'tasks', 'least'))} |"
+
+    def loss_rows(self):
+        return "\n".join(f"| {reason} | {jobs:,} | {below} | {tenth} | {points:.2f} |"
+                         for reason, (jobs, below, tenth, points) in zip(REASONS, self.runs[LOSSES]["losses"]["reasons"]))
+
+    def worst_rows(self):
+        return "\n".join(f"| {tasks:,} | {100 * average:.1f} | {free:,} | {pod:,} | {rack:,} | {REASONS[reason]} |"
+                         for tasks, average, reason, free, pod, rack in self.runs[LOSSES]["losses"]["worst"])
 
     def gaps(self, run):
         """Returns the gaps of all rounds together, and of the worst one, in per cent."""
