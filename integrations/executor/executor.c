@@ -84,6 +84,16 @@ int executor_submit(const struct executor *executor, const char *id, json_t *job
 	return code;
 }
 
+void executor_add_machine(json_t **machines, const char *name, uint32_t slots, const char *state)
+{
+	json_t *machine = json_pack("{s:I, s:s}", "slots", (json_int_t)slots, "state", state);
+
+	if (json_object_set_new(*machines, name, machine) == 0)
+		return;
+	json_decref(*machines);
+	*machines = NULL;
+}
+
 void executor_add_event(json_t *events, const char *event, const char *job, const char *task, const char *machine)
 {
 	json_array_append_new(events, json_pack("{s:s, s:s, s:s, s:s}", "event", event, "job", job, "task", task,
@@ -157,8 +167,8 @@ static int set_machine(const struct executor *executor, const char *name, const 
 
 	if (json_equal(json_object_get(known, "slots"), slots) && json_equal(json_object_get(known, "state"), state))
 		return 0;
-	if (!known) /* the rack of an existing machine cannot change */
-		rack = executor->calls->rack(executor->context, name);
+	if (!known && !(rack = executor->calls->rack(executor->context, name)))
+		return error_set(err, EAGAIN, "its rack is not known yet"); /* it cannot change later */
 	body = json_pack("{s:O, s:O, s:s*}", "slots", slots, "state", state, "rack", rack && rack[0] ? rack : NULL);
 	text = body ? json_dumps(body, 0) : NULL;
 	code = text ? order(executor, "PUT", "machines/", name, text, err) : error_set(err, ENOMEM, "out of memory");

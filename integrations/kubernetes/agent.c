@@ -192,7 +192,7 @@ static char *rack(void *context, const char *machine)
 	const json_t *nodes = ((struct agent *)context)->objects.tables[K8S_NODES];
 	const char *name = json_string_value(json_object_get(json_object_get(nodes, machine), "rack"));
 
-	return name ? strdup(name) : NULL;
+	return strdup(name ? name : "");
 }
 
 static const struct executor_calls calls = {

@@ -373,13 +373,12 @@ static json_t *machines(void *context)
 	struct agent *agent = context;
 	json_t *list = json_object();
 
-	for (size_t m = 0; m < agent->machines.count; m++) {
+	for (size_t m = 0; list && m < agent->machines.count; m++) {
 		const struct machine *machine = &agent->machines.items[m];
 		bool up = strcmp(machine->state, "up") == 0 && !machine->silent;
 
-		json_object_set_new(list, machine->name,
-				    json_pack("{s:i, s:s}", "slots", (int)machine->slots, "state",
-					      up || strcmp(machine->state, "down") == 0 ? machine->state : "draining"));
+		executor_add_machine(&list, machine->name, (uint32_t)machine->slots,
+				     up || strcmp(machine->state, "down") == 0 ? machine->state : "draining");
 	}
 	return list;
 }
@@ -388,7 +387,7 @@ static char *rack(void *context, const char *machine)
 {
 	const char *name = machines_find(&((struct agent *)context)->machines, machine)->rack;
 
-	return name ? strdup(name) : NULL;
+	return strdup(name ? name : "");
 }
 
 static bool wants(void *context, const char *id)

@@ -23,15 +23,20 @@ static const char *const node_states[] = {
 	[SLURM_NODE_UP] = "up", [SLURM_NODE_DRAINING] = "draining", [SLURM_NODE_DOWN] = "down"};
 
 /*
- * True if the job requests a placement by nomora and has not ended. Reads the job's request and mark; the caller frees
- * the mark.
+ * Returns 1 if the job requests a placement by nomora and has not ended, 0 if not, or -ENOMEM: then nobody knows. Reads
+ * the job's request and mark; the caller frees the mark.
  */
-static bool is_ours(const struct slurm_job *job, struct slurm_request *request, struct slurm_mark *mark)
+static int is_ours(const struct slurm_job *job, struct slurm_request *request, struct slurm_mark *mark)
 {
+	int code;
+
 	*mark = (struct slurm_mark){0};
-	return job->simple && job->tasks > 0 && job->tasks <= SLURM_TASKS_MAXIMUM && job->state != SLURM_ENDED &&
-	       slurm_request_parse(job->comment, job->tasks, request, NULL) == 1 &&
-	       slurm_mark_parse(job->mark, mark) == 0;
+	if (!job->simple || job->tasks == 0 || job->tasks > SLURM_TASKS_MAXIMUM || job->state == SLURM_ENDED)
+		return 0;
+	code = slurm_request_parse(job->comment, job->tasks, request, NULL);
+	if (code == 1 && slurm_mark_parse(job->mark, mark) < 0)
+		code = -ENOMEM;
+	return code == -EINVAL ? 0 : code;
 }
 
 /*
@@ -112,7 +117,7 @@ static int look_at_jobs(struct agent *agent, struct error *err)
 		struct error reason = {0};
 		int code;
 
-		if (!is_ours(job, &request, &mark))
+		if (is_ours(job, &request, &mark) <= 0)
 			continue;
 		code = look_at_job(agent, job, &request, &mark, &reason);
 		slurm_mark_free(&mark);
@@ -151,11 +156,12 @@ static int list_wanted(struct agent *agent)
 		struct slurm_mark mark;
 		char id[SLURM_NAME_BYTES];
 
-		if (!is_ours(&agent->view.jobs[j], &request, &mark))
-			continue;
-		agent_job_id(&agent->view.jobs[j], &mark, id);
+		code = is_ours(&agent->view.jobs[j], &request, &mark);
+		if (code > 0) {
+			agent_job_id(&agent->view.jobs[j], &mark, id);
+			code = hash_table_insert(&agent->wanted, hash_text(id), 0);
+		}
 		slurm_mark_free(&mark);
-		code = hash_table_insert(&agent->wanted, hash_text(id), 0);
 	}
 	return code;
 }
@@ -192,17 +198,18 @@ static bool schedd_counts(const struct agent *agent, const struct slurm_job *job
 	return counts.known && counts.decided + counts.running == job->tasks;
 }
 
-/* Adds the CPUs that a job has on its nodes. `index`: hashes of the names of the view's nodes. */
-static void add_use(const struct agent *agent, struct node_use *uses, const struct hash_table *index,
-		    const struct slurm_job *job)
+/* Adds the CPUs that a job has on its nodes. `index`: hashes of the names of the view's nodes. Returns 0 or -ENOMEM. */
+static int add_use(const struct agent *agent, struct node_use *uses, const struct hash_table *index,
+		   const struct slurm_job *job)
 {
 	struct slurm_request request;
 	struct slurm_mark mark = {0};
-	bool ours = job->share_count > 0 && job->state == SLURM_RUNNING && is_ours(job, &request, &mark) &&
-		    schedd_counts(agent, job, &mark);
+	int asks = job->share_count > 0 && job->state == SLURM_RUNNING ? is_ours(job, &request, &mark) : 0;
+	bool ours = asks > 0 && schedd_counts(agent, job, &mark);
 	char **hosts = ours ? slurm_job_hosts(job, &mark) : NULL;
+	int code = asks < 0 || (ours && !hosts) ? -ENOMEM : 0;
 
-	for (uint32_t s = 0; s < job->share_count; s++) {
+	for (uint32_t s = 0; code == 0 && s < job->share_count; s++) {
 		const struct slurm_share *share = &job->share[s];
 		uint32_t node = hash_table_find(index, hash_text(share->host)), tasks = 0;
 
@@ -215,6 +222,7 @@ static void add_use(const struct agent *agent, struct node_use *uses, const stru
 	}
 	free(hosts);
 	slurm_mark_free(&mark);
+	return code;
 }
 
 /* Returns the use of each node of the view; the caller frees. NULL: out of memory. */
@@ -223,13 +231,17 @@ static struct node_use *count_use(const struct agent *agent)
 	const struct slurm_view *view = &agent->view;
 	struct node_use *uses = calloc((size_t)view->node_count + 1, sizeof *uses);
 	struct hash_table index = {0};
+	int code = uses ? 0 : -ENOMEM;
 
-	for (uint32_t n = 0; uses && n < view->node_count; n++)
-		hash_table_insert(&index, hash_text(view->nodes[n].name), n);
-	for (uint32_t j = 0; uses && j < view->job_count; j++)
-		add_use(agent, uses, &index, &view->jobs[j]);
+	for (uint32_t n = 0; code == 0 && n < view->node_count; n++)
+		code = hash_table_insert(&index, hash_text(view->nodes[n].name), n);
+	for (uint32_t j = 0; code == 0 && j < view->job_count; j++)
+		code = add_use(agent, uses, &index, &view->jobs[j]);
 	hash_table_free(&index);
-	return uses;
+	if (code == 0)
+		return uses;
+	free(uses);
+	return NULL;
 }
 
 /* A machine's slots: those that schedd counts as used, and the number of tasks that Slurm could still start there. */
@@ -255,8 +267,7 @@ static json_t *machines(void *context)
 		const struct slurm_node *node = &agent->view.nodes[n];
 		uint32_t slots = count_slots(&agent->view, node, &uses[n]);
 
-		json_object_set_new(list, node->name,
-				    json_pack("{s:i, s:s}", "slots", (int)slots, "state", node_states[node->state]));
+		executor_add_machine(&list, node->name, slots, node_states[node->state]);
 	}
 	free(uses);
 	if (list)
@@ -280,7 +291,7 @@ static void pass_waiting(struct agent *agent)
 		struct slurm_mark mark;
 		struct error err = {0};
 
-		if (!is_ours(job, &request, &mark))
+		if (is_ours(job, &request, &mark) <= 0)
 			continue;
 		if (job->state == SLURM_PENDING && slurm_may_start(job, time(NULL)) && mark.kind != SLURM_MARK_NONE &&
 		    mark.kind != SLURM_MARK_PASS && !slurm_is_adopted(job, &mark) &&

@@ -91,7 +91,7 @@ static void answer_line(struct answers *answers, int fd, char *line)
 		verdict = judge(answers, request.curve, partition);
 	if (verdict == VERDICT_DECIDE && !answers->decide(answers->context, &request, (uint32_t)tasks, reply))
 		snprintf(reply, LINE_BYTES, "PASS");
-	if (code < 0)
+	if (code == -EINVAL)
 		snprintf(reply, LINE_BYTES - 1, "REFUSE nomora: %s", err.text);
 	else if (verdict == VERDICT_UNKNOWN_CURVE)
 		snprintf(reply, LINE_BYTES - 1, "REFUSE nomora: comment: unknown curve '%s'", request.curve);

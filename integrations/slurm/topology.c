@@ -3,6 +3,7 @@
  * Slurm's topology, from `scontrol show topology`: "SwitchName=rack1 Level=0 LinkSpeed=1 Nodes=n[2-4]". libslurm has a
  * function for it, but in Debian's 24.11 it cannot load the plug-in that reads slurmctld's answer.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,10 @@
 
 static const struct ns patience = {10 * NS_PER_S};
 
-/* Returns scontrol's text, "" without one; NULL: out of memory. */
+/*
+ * Returns scontrol's text, "" without one. NULL: it could not be run, which may succeed later; schedd would keep a node
+ * without its rack.
+ */
 static char *read_topology(void)
 {
 	static const char *const words[] = {"scontrol", "--oneliner", "show", "topology", NULL};
@@ -22,13 +26,14 @@ static char *read_topology(void)
 	struct process_result result = {0};
 	struct error err = {0};
 	char *text = NULL;
+	int code = process_run(&options, patience, &result, &err);
 
-	if (process_run(&options, patience, &result, &err) < 0)
+	if (code < 0)
 		log_warning("no racks: %s", err.text);
-	else if (!result.timed_out && result.exit_code == 0)
-		text = strdup(result.output);
+	if (code == -ENOENT || (code == 0 && !result.timed_out))
+		text = strdup(code == 0 && result.exit_code == 0 ? result.output : "");
 	process_result_free(&result);
-	return text ? text : strdup("");
+	return text;
 }
 
 /* Copies the value of NAME=value in the line to `value`; "" if there is none. */

@@ -59,9 +59,15 @@ static int load_conf(struct slurm_view *view, struct error *err)
 	return code;
 }
 
+static bool is_given(const char *text)
+{
+	return text && text[0];
+}
+
+/* A text that is not given is NULL. */
 static char *copy_text(const char *text)
 {
-	return text && text[0] ? strdup(text) : NULL;
+	return is_given(text) ? strdup(text) : NULL;
 }
 
 static void free_jobs(struct slurm_job *jobs, uint32_t count)
@@ -108,11 +114,6 @@ static enum slurm_job_state state_of(uint32_t state)
 	if (base == JOB_PENDING)
 		return SLURM_PENDING;
 	return base == JOB_RUNNING ? SLURM_RUNNING : SLURM_ENDED;
-}
-
-static bool is_given(const char *text)
-{
-	return text && text[0];
 }
 
 static bool is_unconstrained(const job_info_t *from)
@@ -171,6 +172,9 @@ static int take_job(struct slurm_job *job, const job_info_t *from, uint32_t elem
 		snprintf(job->name, sizeof job->name, "%u", from->job_id);
 	else
 		snprintf(job->name, sizeof job->name, "%u_%u", from->array_job_id, element);
+	if ((is_given(from->comment) && !job->comment) || (is_given(from->admin_comment) && !job->mark) ||
+	    (is_given(from->partition) && !job->partition))
+		return -ENOMEM;
 	if ((job->state == SLURM_RUNNING || job->state == SLURM_BUSY) && from->nodes && from->nodes[0] &&
 	    from->job_resrcs)
 		return shares_take(job, from, find_earlier(earlier, job->id));
@@ -276,24 +280,30 @@ static struct slurm_node node_of(const node_info_t *from)
 static int load_nodes(struct slurm_view *view, struct error *err)
 {
 	node_info_msg_t *message = NULL;
+	int code;
 
 	if (slurm_load_node(view->nodes_at, &message, SHOW_ALL) != SLURM_SUCCESS)
 		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : slurm_failed(err, "cannot read Slurm's nodes");
 	free_nodes(view);
 	view->nodes = calloc((size_t)message->record_count + 1, sizeof *view->nodes);
-	for (uint32_t n = 0; view->nodes && n < message->record_count; n++) {
+	code = view->nodes ? 0 : -ENOMEM;
+	for (uint32_t n = 0; code == 0 && n < message->record_count; n++) {
+		if (!is_given(message->node_array[n].name)) /* unused node numbers have no name */
+			continue;
 		view->nodes[view->node_count] = node_of(&message->node_array[n]);
-		view->node_count += view->nodes[view->node_count].name != NULL; /* unused node numbers have no name */
+		code = view->nodes[view->node_count].name ? 0 : -ENOMEM;
+		view->node_count += code == 0;
 	}
-	view->nodes_at = message->last_update - 1;
+	view->nodes_at = code == 0 ? message->last_update - 1 : 0;
 	slurm_free_node_info_msg(message);
-	return view->nodes ? 1 : error_set(err, ENOMEM, "out of memory");
+	return code == 0 ? 1 : error_set(err, ENOMEM, "out of memory");
 }
 
 static int load_partition(struct slurm_view *view, struct error *err)
 {
 	struct error reason = {.text = "Slurm has no default partition"};
 	partition_info_msg_t *message = NULL;
+	int code = 0;
 
 	if (slurm_load_partitions(0, &message, SHOW_ALL) != SLURM_SUCCESS)
 		return slurm_failed(err, "cannot read Slurm's partitions");
@@ -305,14 +315,16 @@ static int load_partition(struct slurm_view *view, struct error *err)
 		if (!(from->flags & PART_FLAG_DEFAULT))
 			continue;
 		view->rules = slurm_rules_in(view->conf, from);
-		if (slurm_rules_check(&view->rules, from, view->nodes, view->node_count, &reason) == 0)
-			view->partition = copy_text(from->name);
+		if (slurm_rules_check(&view->rules, from, view->nodes, view->node_count, &reason) != 0)
+			continue;
+		view->partition = copy_text(from->name);
+		code = view->partition ? 0 : error_set(err, ENOMEM, "out of memory");
 	}
 	slurm_free_partition_info_msg(message);
 	view->task_memory = view->partition ? slurm_rules_task_memory(&view->rules) : 0;
 	view->node_memory = view->rules.default_memory & ~MEM_PER_CPU;
 	snprintf(view->unsupported, sizeof view->unsupported, "%s", view->partition ? "" : reason.text);
-	return 0;
+	return code;
 }
 
 static bool is_plain(const struct slurm_view *view, const struct slurm_job *job)

@@ -89,7 +89,7 @@ void slurm_view_free(struct slurm_view *view);
 
 /*
  * Returns the name of the leaf switch to which the node is connected, or "" if Slurm has no topology; the caller frees.
- * NULL: out of memory.
+ * NULL: out of memory, or scontrol did not end; a later call may succeed.
  */
 char *slurm_view_rack(struct slurm_view *view, const char *node);
 

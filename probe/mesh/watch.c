@@ -18,11 +18,13 @@
 enum { ROWS = 16, ADDRESSES_MAXIMUM = PEERS_MAXIMUM };
 
 static const struct timespec publisher_nap = {.tv_nsec = 2 * NS_PER_MS};
+static const struct ns retry_gap = {NS_PER_S}; /* interval at which a peers file is read that cannot be used */
 
 struct watch {
 	struct mesh_watch *options;
 	struct agent *agent;
 	atomic_bool stop;
+	atomic_bool list_lost; /* set by the agent's thread: there was no memory for the last list's peers */
 	/*
 	 * Queues between the two threads:
 	 *   - full: filled rows, to the publisher
@@ -40,6 +42,8 @@ struct watch {
 	struct peers known;
 	/* Used by the publisher. */
 	struct timespec peers_changed;
+	struct ns next_read;  /* of the peers file, on the monotonic clock */
+	struct error refusal; /* the last that was logged */
 	struct culprits *culprits;
 	struct mesh_watch_state state;
 	ip_address unreachable[ADDRESSES_MAXIMUM];
@@ -141,27 +145,54 @@ static bool has_changed(const struct watch *watch, struct timespec *changed)
 	return changed->tv_sec != watch->peers_changed.tv_sec || changed->tv_nsec != watch->peers_changed.tv_nsec;
 }
 
-/* Reads the peers file if it has changed. If the file is bad, the peers remain as they are. */
+/* Returns a new list, which the caller frees, or NULL with err set. */
+static struct peers *read_list(const char *path, struct error *err)
+{
+	struct peers *peers = calloc(1, sizeof *peers);
+
+	if (!peers)
+		error_set(err, ENOMEM, "out of memory");
+	else if (peers_read(path, peers, err) == 0)
+		return peers;
+	free(peers);
+	return NULL;
+}
+
+/*
+ * Reads the peers file if it has changed. If it is bad or cannot be read, the peers remain as they are, and it is read
+ * again later, as the reason may be temporary.
+ */
 static void read_peers(struct watch *watch)
 {
+	struct ns now = ns_now_monotonic();
 	struct timespec changed;
 	struct peers *peers;
 	struct error err = {0};
 
-	if (!has_changed(watch, &changed))
-		return;
-	watch->peers_changed = changed;
-	peers = calloc(1, sizeof *peers);
-	if (peers && peers_read(watch->options->peers_path, peers, &err) == 0) {
-		watch->state.peers = peers->count - (peers_find(peers, watch->options->address) != NULL);
-		culprits_keep(watch->culprits, peers);
-		if (spsc_put(watch->lists, &peers))
-			return;
-		peers_free(peers);
-	} else {
-		log_warning("keeping the current peers: %s", err.text);
+	if (atomic_exchange(&watch->list_lost, false)) {
+		watch->peers_changed = (struct timespec){0};
+		watch->next_read = ns_add(now, retry_gap);
 	}
-	free(peers);
+	if (now.v < watch->next_read.v || !has_changed(watch, &changed))
+		return;
+	watch->next_read = ns_add(now, retry_gap);
+	peers = read_list(watch->options->peers_path, &err);
+	if (!peers) {
+		if (strcmp(err.text, watch->refusal.text) != 0)
+			log_warning("keeping the current peers: %s", err.text);
+		watch->refusal = err;
+		return;
+	}
+	watch->state.peers = peers->count - (peers_find(peers, watch->options->address) != NULL);
+	culprits_keep(watch->culprits, peers);
+	if (!spsc_put(watch->lists, &peers)) {
+		peers_free(peers);
+		free(peers);
+		return;
+	}
+	watch->peers_changed = changed;
+	watch->refusal = err;
+	watch->next_read = now;
 }
 
 static void *run_publisher(void *context)
@@ -205,20 +236,32 @@ static int add_new_peers(struct watch *watch, const struct peers *peers, struct 
 	return code;
 }
 
+/* If the new peers cannot all be added, the peers remain as they are. */
 static void take_list(struct watch *watch)
 {
 	struct error err = {0};
 	struct peers *peers;
+	const struct peers *gone = &watch->known, *kept;
+	int code;
 
 	if (!spsc_take(watch->lists, &peers))
 		return;
-	for (size_t i = 0; i < watch->known.count; i++)
-		if (!peers_find(peers, watch->known.items[i].address))
-			agent_remove_peer(watch->agent, watch->known.items[i].address);
-	if (add_new_peers(watch, peers, &err))
-		log_warning("%s", err.text);
-	peers_free(&watch->known);
-	watch->known = *peers;
+	code = add_new_peers(watch, peers, &err);
+	kept = code ? &watch->known : peers;
+	if (code) {
+		log_warning("keeping the current peers: %s", err.text);
+		gone = peers;
+		atomic_store(&watch->list_lost, code == -ENOMEM);
+	}
+	for (size_t i = 0; i < gone->count; i++)
+		if (!peers_find(kept, gone->items[i].address))
+			agent_remove_peer(watch->agent, gone->items[i].address);
+	if (code) {
+		peers_free(peers);
+	} else {
+		peers_free(&watch->known);
+		watch->known = *peers;
+	}
 	free(peers);
 }
 

@@ -6,8 +6,8 @@ The preloaded library (tests/support/fail_call.c) fails a call at its first use 
 daemon is ready. The daemon must then go on, or end with exit code 1 and a message; must not repeat a message again and
 again; must do what a client asks again; must end by SIGTERM; and what it acknowledged must be there after the next start.
 By default, a sample of the calls of each daemon by NOMORA_FAULTS_SEED; NOMORA_FAULTS=all tries all of them,
-NOMORA_FAULTS=NAME those of one daemon, NAME:calls, NAME:memory and NAME:@FUNCTION,... a part of these, NAME:KEY:ERROR:PHASE one
-fault, as it is printed."""
+NOMORA_FAULTS=NAME those of one daemon, NAME:calls, NAME:memory, NAME:clock, NAME:EINTR (any error's name) and
+NAME:@FUNCTION,... a part of these, NAME:KEY:ERROR:PHASE one fault, as it is printed."""
 import collections
 import concurrent.futures
 import errno
@@ -18,123 +18,22 @@ import random
 import re
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 
-LIBRARY, BIN, SOURCE = (os.path.abspath(a) for a in sys.argv[1:4])
+sys.dont_write_bytecode = True
+from daemon_faults_agents import Cluster, MeshAgent, SlurmAgent
+from daemon_faults_base import BIN, NODES, SOURCE, WITH_US, Daemon, Ended, Mesh, Unix, Wrong, exchange, nomora, wait_until
+
 CHOSEN = os.environ.get("NOMORA_FAULTS", "")
 SEED = int(os.environ.get("NOMORA_FAULTS_SEED", "0")) or time.time_ns() % 10 ** 6
 FAULTS = 8         # per daemon, unless all are tried
-LIMIT_S = 60       # for each step of a scenario
 REPEATED = 3       # number of times that the same message may appear
-NODES = 4
-WITH_US = ["setpriv", "--pdeathsig", "KILL"]  # a process ends with this one, even if it is killed
 MEMORY = ("malloc", "calloc", "realloc")
-
-
-class Wrong(Exception):
-    """What a daemon did wrong."""
-
-
-class Ended(Exception):
-    """The daemon has ended by itself."""
-
-
-def wait_until(condition, what, daemon=None):
-    """Returns the condition's first true value."""
-    late = time.monotonic() + LIMIT_S
-    while True:
-        value = condition()
-        if value:
-            return value
-        if daemon and daemon.process.poll() is not None:
-            raise Ended
-        if time.monotonic() > late:
-            raise Wrong(f"timed out: {what}")
-        time.sleep(0.01)
-
-
-class Unix(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("localhost", timeout=5)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(5)
-        self.sock.connect(self.path)
-
-
-def exchange(connection, method, path, body=None):
-    """Returns the status and the text of the answer; (0, "") without an answer."""
-    try:
-        connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
-        response = connection.getresponse()
-        return response.status, response.read().decode()
-    except (OSError, http.client.HTTPException, ValueError):
-        return 0, ""
-    finally:
-        connection.close()
-
-
-class Daemon:
-    """A daemon in a folder, with its scenario. A subclass has:
-
-    program: the name of its executable; arguments(); is_ready(); use(): what a client asks, each until it is done, also
-    repeated after a restart; check(): after the restart without a fault."""
-
-    program, code_at_end = "nomora", 0
-    skipped = ()  # functions that do not fail here
-    found = ()    # functions of the program where a fault was found once; each is always tried
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.process = None
-        self.prepare()
-
-    def at(self, name):
-        return os.path.join(self.folder, name)
-
-    def prepare(self):
-        pass
-
-    def clean(self):
-        pass
-
-    def start(self, variables):
-        environment = {**os.environ, "ASAN_OPTIONS": "", **variables}
-        if variables:
-            environment["LD_PRELOAD"] = LIBRARY
-        with open(self.at("messages"), "ab") as messages, open(self.at("printed"), "wb") as printed:
-            self.process = subprocess.Popen([*WITH_US, os.path.join(BIN, self.program), *self.arguments()], env=environment,
-                                            cwd=self.folder, stdin=subprocess.DEVNULL, stdout=printed, stderr=messages)
-        wait_until(self.is_ready, "it is ready", self)
-        open(self.at("is-ready"), "w", encoding="utf-8").close()
-
-    def stop(self):
-        """Ends it by SIGTERM; returns its exit code."""
-        if self.process.poll() is None:
-            self.process.terminate()
-        try:
-            return self.process.wait(LIMIT_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-            raise Wrong("does not end by SIGTERM") from None
-
-    def kill(self):
-        if self.process and self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        self.clean()
-
-    def messages(self):
-        with open(self.at("messages"), encoding="utf-8", errors="replace") as file:
-            return file.read().splitlines()
+FOUND_CALLS = MEMORY + ("fflush", "fork", "open", "open64")  # of the functions in Daemon.found
 
 
 class Schedd(Daemon):
@@ -240,41 +139,6 @@ class Schedd(Daemon):
         base.close()
         if sequence != list(range(1, len(sequence) + 1)):
             raise Wrong(f"decisions have gaps: {sequence}")
-
-
-def nomora(*arguments):
-    """Runs a command without faults; returns its output, or None if it fails."""
-    ended = subprocess.run([os.path.join(BIN, "nomora"), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                           stderr=subprocess.DEVNULL, text=True, check=False)
-    return ended.stdout if ended.returncode == 0 else None
-
-
-class Mesh(Daemon):
-    """A daemon with a live matrix that other processes write."""
-
-    program = "nomora-live"
-
-    def put(self, live, rtt):
-        """Writes rows with these round trips, newer than those before."""
-        self.at_s = getattr(self, "at_s", int(time.time()) - 1000) + 1
-        with open(self.at("rows.csv"), "w", encoding="utf-8") as file:
-            print("src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at", file=file)
-            for a in range(NODES):
-                for b in range(NODES):
-                    if a != b:
-                        print(f"h{a},h{b}", rtt, 2 * rtt, 3 * rtt, 0, 100, self.at_s, sep=",", file=file)
-        with open(self.at("racks.json"), "w", encoding="utf-8") as file:
-            json.dump({"schema": "nomora.cluster/1", "machines": [{"name": f"h{i}", "rack": f"r{i // 2}", "slots": 1} for i in range(NODES)]}, file)
-        wait_until(lambda: nomora("mesh", "merge", self.at("rows.csv"), "--live", self.at(live), "--cluster", self.at("racks.json")) is not None,
-                   "rows are written")
-
-    def has(self, live, rtt):
-        text = nomora("mesh", "export", self.at(live), "--json") if os.path.exists(self.at(live)) else None
-        pairs = json.loads(text)["pairs"] if text else []
-        known = [pair for pair in pairs if pair["state"] == "measured"]
-        if any((pair["rtt_p99_us"], pair["rtt_max_us"]) != (2 * pair["rtt_p50_us"], 3 * pair["rtt_p50_us"]) for pair in known):
-            raise Wrong(f"a torn row: {known}")
-        return len([pair for pair in known if pair["rtt_p50_us"] == rtt]) == NODES * (NODES - 1)
 
 
 class Serve(Mesh):
@@ -401,8 +265,11 @@ class Inject(Daemon):
         self.check_delay(5)
 
 
-DAEMONS = {"schedd": Schedd, "serve": Serve, "collect": Collect, "inject": Inject}
-PROGRAMS = {"collect": ["nats-server"], "inject": [os.path.join(BIN, "nomora-injector")]}
+DAEMONS = {"schedd": Schedd, "serve": Serve, "collect": Collect, "inject": Inject, "agent": MeshAgent, "slurm": SlurmAgent}
+PROGRAMS = {"collect": ["nats-server"], "inject": [os.path.join(BIN, "nomora-injector")],
+            "agent": [os.path.join(BIN, "nomora-probe"), "ip", "unshare"],
+            "slurm": [os.path.join(BIN, "nomora-slurm"), "unshare", "slurmctld", "slurmd", "munged"]}
+NEED_ROOT = ("agent", "slurm")
 
 
 class Fault(collections.namedtuple("Fault", "daemon key error phase function errors place")):
@@ -410,6 +277,10 @@ class Fault(collections.namedtuple("Fault", "daemon key error phase function err
 
     def number(self):
         return int(self.errors[self.error])
+
+    def belongs_to(self, part):
+        kind = "memory" if self.function in MEMORY else "clock" if self.function == "clock_gettime" else "calls"
+        return part in (kind, errno.errorcode.get(self.number()) if kind == "calls" else None)
 
     def name(self):
         number = self.number()
@@ -520,8 +391,8 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("NOMORA_FAULTS_JOBS", "0")) or os.cpu_count()) as pool:
             for number, name in enumerate(names, 1):
                 missing = [program for program in PROGRAMS.get(name, []) if not shutil.which(program)]
-                if missing:
-                    print(f"ok {number} - {name} # SKIP no {missing[0]}")
+                if missing or (name in NEED_ROOT and os.getuid() != 0):
+                    print(f"ok {number} - {name} # SKIP {'no ' + missing[0] if missing else 'needs root'}")
                     continue
                 faults = [fault for phase in ("start", "ready") for fault in find_calls(top, name, phase)]
                 chosen = faults
@@ -530,11 +401,12 @@ def main():
                 elif ":@" in CHOSEN:
                     chosen = [fault for fault in faults if fault.place.split(".")[0] in CHOSEN.split(":@")[1].split(",")]
                 elif ":" in CHOSEN:
-                    chosen = [fault for fault in faults if (fault.function in MEMORY) == CHOSEN.endswith(":memory")]
+                    chosen = [fault for fault in faults if fault.belongs_to(CHOSEN.split(":")[1])]
                 elif not CHOSEN:
                     chosen = random.Random(SEED).sample(faults, min(FAULTS, len(faults)))
-                    for place in DAEMONS[name].found:
-                        chosen += [fault for fault in faults if fault.place.split(".")[0] == place and fault.phase == "start" and fault.function in MEMORY + ("fflush", "open", "open64")][:1]
+                    for place, _, phase in (found.partition(":") for found in DAEMONS[name].found):
+                        chosen += [fault for fault in faults if fault.place.split(".")[0] == place and fault.phase == (phase or "start")
+                                   and fault.function in FOUND_CALLS][:1]
                 wrong = failed = 0
                 for fault, (text, happened) in zip(chosen, pool.map(lambda fault: run_fault(top, fault), chosen)):
                     wrong += text is not None
@@ -544,6 +416,7 @@ def main():
                 print(f"{'not ok' if wrong or not failed else 'ok'} {number} - {name}: {failed} of {len(chosen)} faults happened; "
                       f"it has {len(faults)}", flush=True)
     finally:
+        Cluster.end_all()
         shutil.rmtree(top, ignore_errors=True)
 
 

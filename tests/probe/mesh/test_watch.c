@@ -132,7 +132,7 @@ TestSuite(mesh_watch, .init = set_up, .fini = tear_down, .timeout = 120);
 
 Test(mesh_watch, windows_reach_the_live_matrix_and_peers_come_and_go)
 {
-	const struct latency_live_size size = {.hosts = 8, .racks = 4, .pairs = 64};
+	const struct latency_live_size size = {.hosts = 16, .racks = 4, .pairs = 64};
 	struct rte_ring *there = rte_ring_create("there", 1024, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
 	struct rte_ring *back = rte_ring_create("back", 1024, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
 	struct latency_matrix *reader;
@@ -182,11 +182,18 @@ Test(mesh_watch, windows_reach_the_live_matrix_and_peers_come_and_go)
 	write_peers("a 10.0.0.1 r1\nghost 10.0.0.3 02:00:00:00:00:99 r2\nmute 10.0.0.5 r2\n"
 		    "later 10.0.0.4 02:00:00:00:00:98 r2\n");
 	cr_assert(wait_for_state(reader, "later", LATENCY_STATE_UNREACHABLE, &entry), "a new peer is probed");
+	/* A list with a peer that cannot be added changes nothing; its other peers are new to the next list. */
+	write_peers("a 10.0.0.1 r1\nmute 10.0.0.5 r2\nsix fd00::1 r2\nsix2 fd00::2 r2\nsix3 fd00::3 r2\nn1 10.0.0.7 r2\nn2 10.0.0.8 r2\nn3 10.0.0.9 r2\n");
+	usleep(100000);
+	write_peers("a 10.0.0.1 r1\nmute 10.0.0.5 r2\nn1 10.0.0.7 r2\nn2 10.0.0.8 r2\nn3 10.0.0.9 r2\n");
+	cr_assert(wait_for_state(reader, "n1", LATENCY_STATE_UNREACHABLE, &entry));
+	cr_assert(wait_for_state(reader, "n2", LATENCY_STATE_UNREACHABLE, &entry));
+	cr_assert(wait_for_state(reader, "n3", LATENCY_STATE_UNREACHABLE, &entry));
 	sides[0].stop = 1;
 	pthread_join(sides[0].thread, NULL);
-	cr_assert_eq(agent_peer_count(sides[0].agent), 3, "b is gone");
+	cr_assert_eq(agent_peer_count(sides[0].agent), 4, "b, ghost and later are gone");
 	cr_assert_gt(watch.state.windows, 3);
-	cr_assert_eq(watch.state.unreachable, 3);
+	cr_assert_eq(watch.state.unreachable, 6);
 	sides[1].stop = 1;
 	pthread_join(sides[1].thread, NULL);
 	latency_matrix_destroy(reader);

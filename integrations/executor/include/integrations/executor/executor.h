@@ -53,7 +53,10 @@ struct executor_calls {
 	 * are not to be compared in this turn.
 	 */
 	json_t *(*machines)(void *context);
-	/* Returns the rack of a machine that is new to schedd, which the turn frees; NULL or "" if it is not known. */
+	/*
+	 * Returns the rack of a machine that is new to schedd, which the turn frees; "" if it has none. NULL: it is not
+	 * known now, and the next comparison tries again.
+	 */
 	char *(*rack)(void *context, const char *machine);
 	/* Returns false for a job of the executor that has ended: the turn removes it from schedd. */
 	bool (*wants)(void *context, const char *id);
@@ -96,6 +99,11 @@ int executor_submit(const struct executor *executor, const char *id, json_t *job
 /* Removes a job from schedd; success, too, if schedd does not have it. */
 int executor_forget(const struct executor *executor, const char *id, struct error *err);
 
+/*
+ * Adds a machine to the answer of machines(). Out of memory: releases the whole object and sets it to NULL, because
+ * schedd would lose a machine that is not in it.
+ */
+void executor_add_machine(json_t **machines, const char *name, uint32_t slots, const char *state);
 /* Appends an event, "started", "ended" or "failed", to an array for executor_report(). */
 void executor_add_event(json_t *events, const char *event, const char *job, const char *task, const char *machine);
 /* Sends the events, if there are any, and releases the array. schedd takes those before the first that it refuses. */
