@@ -79,6 +79,13 @@ static bool same_hosts(char *const *a, char *const *b, uint32_t count)
 	return true;
 }
 
+/* True if the mark has the machines on which the job runs. */
+static bool is_marked(const struct slurm_job *job, const struct slurm_mark *mark, char *const *hosts)
+{
+	return mark->kind == SLURM_MARK_PLACED && mark->host_count == job->tasks &&
+	       same_hosts(mark->hosts, hosts, job->tasks);
+}
+
 static bool is_decided(const struct slurm_job *job, const struct sched_job *sched)
 {
 	return sched->tasks == job->tasks && sched->decided == job->tasks;
@@ -95,9 +102,7 @@ static enum slurm_step step_of_waiting(const struct slurm_job *job, const struct
 		return SLURM_STEP_PASS;
 	if (undecided)
 		return job->restarts > 0 ? SLURM_STEP_SUBMIT : SLURM_STEP_PASS;
-	if (is_decided(job, sched) && sched->hosts &&
-	    (mark->kind == SLURM_MARK_MOVING || mark->host_count != job->tasks ||
-	     !same_hosts(mark->hosts, sched->hosts, job->tasks)))
+	if (is_decided(job, sched) && sched->hosts && !is_marked(job, mark, sched->hosts))
 		return SLURM_STEP_PLACE;
 	/* Other jobs have the CPUs. After a restart, the reason may be that for which the job waited before. */
 	return is_decided(job, sched) && job->lacks_nodes && job->restarts == 0 ? SLURM_STEP_PASS : SLURM_STEP_NONE;
@@ -111,7 +116,9 @@ static enum slurm_step step_of_running(const struct slurm_job *job, const struct
 	if (!sched->known || sched->tasks != job->tasks || sched->decided + sched->running != job->tasks ||
 	    !same_hosts(hosts, sched->hosts, job->tasks))
 		return SLURM_STEP_ADOPT;
-	return sched->decided > 0 ? SLURM_STEP_START : SLURM_STEP_NONE;
+	if (sched->decided > 0)
+		return SLURM_STEP_START;
+	return is_marked(job, mark, hosts) ? SLURM_STEP_NONE : SLURM_STEP_MARK;
 }
 
 enum slurm_step slurm_choose_step(const struct slurm_job *job, const struct slurm_mark *mark,

@@ -26,6 +26,7 @@ enum slurm_step {
 	SLURM_STEP_NONE,
 	SLURM_STEP_SUBMIT,  /* submit the job to schedd, which is to decide */
 	SLURM_STEP_ADOPT,   /* report the running job to schedd */
+	SLURM_STEP_MARK,    /* write into the job's mark where it runs */
 	SLURM_STEP_START,   /* the job runs as schedd decided: report its start to schedd */
 	SLURM_STEP_PLACE,   /* pass schedd's decision to Slurm */
 	SLURM_STEP_PASS,    /* leave the job to Slurm, which decides where it runs */

@@ -106,31 +106,34 @@ static int submit(struct agent *agent, const struct slurm_job *job, const char *
 	return code < 0 ? error_set(err, -code, "%s", reason.text) : 0;
 }
 
-/*
- * Reports a running job to schedd with the machines on which it runs. If the job's mark has other machines, corrects
- * the mark.
- */
+/* Writes into a running job's mark where it runs, unless it is there. */
+static int mark_running(const struct slurm_job *job, const char *id, const struct slurm_mark *mark, char *const *hosts,
+			struct error *err)
+{
+	char *truth = slurm_mark_placed(id, hosts, job->tasks);
+	int code = truth ? 0 : error_set(err, ENOMEM, "out of memory");
+
+	if (truth && (mark->kind == SLURM_MARK_MOVING || !job->mark || strcmp(job->mark, truth) != 0))
+		code = slurm_order_mark(job, truth, err);
+	if (code == 0)
+		log_info("job %s: adopted, %s", job->name, truth + sizeof SLURM_REQUEST_PREFIX - 1);
+	free(truth);
+	return code;
+}
+
+/* Reports a running job to schedd with the machines on which it runs. */
 static int adopt(struct agent *agent, const struct slurm_job *job, const char *id, const struct slurm_request *request,
 		 const struct slurm_mark *mark, char *const *hosts, struct error *err)
 {
 	struct error reason = {0};
 	double running_s = difftime(time(NULL), job->start);
 	int code = link_submit(&agent->schedd, id, request, job->tasks, hosts, running_s > 0 ? running_s : 0, &reason);
-	char *truth;
 
 	if (code == -EINVAL) {
 		executor_refuse(&agent->schedd, id, json_integer(job->start), reason.text);
 		return 0;
 	}
-	if (code < 0)
-		return error_set(err, -code, "%s", reason.text);
-	truth = slurm_mark_placed(id, hosts, job->tasks);
-	if (truth && (mark->kind == SLURM_MARK_MOVING || !job->mark || strcmp(job->mark, truth) != 0))
-		code = slurm_order_mark(job, truth, err);
-	if (truth)
-		log_info("job %s: adopted, %s", job->name, truth + sizeof SLURM_REQUEST_PREFIX - 1);
-	free(truth);
-	return code;
+	return code < 0 ? error_set(err, -code, "%s", reason.text) : mark_running(job, id, mark, hosts, err);
 }
 
 /* Requeues a job to move it. If Slurm refuses, reports to schedd that the job runs where it is. */
@@ -175,6 +178,8 @@ int agent_take_step(struct agent *agent, enum slurm_step step, const struct slur
 		return submit(agent, job, id, request, err);
 	case SLURM_STEP_ADOPT:
 		return adopt(agent, job, id, request, mark, hosts, err);
+	case SLURM_STEP_MARK:
+		return mark_running(job, id, mark, hosts, err);
 	case SLURM_STEP_START:
 		return link_report(&agent->schedd, id, "started", hosts, job->tasks, err);
 	case SLURM_STEP_PLACE:

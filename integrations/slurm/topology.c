@@ -56,23 +56,23 @@ static void find_value(const char *line, size_t length, const char *name, char *
 
 char *slurm_view_rack(struct slurm_view *view, const char *node)
 {
-	char name[256], level[16], *nodes, *rack = NULL;
+	char name[256], level[16], *nodes;
+	bool found = false;
 
 	if (!view->topology)
 		view->topology = read_topology();
 	nodes = view->topology ? malloc(strlen(view->topology) + 1) : NULL;
 	if (!nodes)
 		return NULL;
-	for (const char *line = view->topology; !rack && *line;) {
+	for (const char *line = view->topology; !found && *line;) {
 		size_t length = strcspn(line, "\n");
 
 		find_value(line, length, "SwitchName=", name, sizeof name);
 		find_value(line, length, "Level=", level, sizeof level);
 		find_value(line, length, "Nodes=", nodes, strlen(view->topology) + 1);
-		if (name[0] && strcmp(level, "0") == 0 && nodes[0] && shares_has_node(nodes, node))
-			rack = strdup(name);
+		found = name[0] && strcmp(level, "0") == 0 && nodes[0] && shares_has_node(nodes, node);
 		line += length + (line[length] == '\n');
 	}
 	free(nodes);
-	return rack ? rack : strdup("");
+	return strdup(found ? name : "");
 }

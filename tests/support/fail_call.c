@@ -43,7 +43,7 @@ static uint64_t failing_key;
 static int failing_error, list_fd = -1;
 static const char *from, *failing_function;
 static bool ready;
-static atomic_bool failed;
+static atomic_bool *failed; /* shared with child processes that execute no other program yet */
 static atomic_long clock_step_s;
 static __thread bool inside;
 
@@ -86,7 +86,7 @@ static __attribute__((noinline)) int fails(const char *name, const int *errors)
 	uint64_t key;
 	int error = 0, old = errno;
 
-	if (!ready || inside || failed || (failing_function && strcmp(name, failing_function) != 0))
+	if (!ready || inside || *failed || (failing_function && strcmp(name, failing_function) != 0))
 		return 0;
 	inside = true;
 	site = site_find(3);
@@ -94,7 +94,7 @@ static __attribute__((noinline)) int fails(const char *name, const int *errors)
 	if (site.key != 0 && is_time()) {
 		if (!failing_function && site_add(key) > 0 && (errors != on_memory || site_survives(&site)))
 			list(key, name, site.own, errors);
-		if (failing_function && key == failing_key && !atomic_exchange(&failed, true)) {
+		if (failing_function && key == failing_key && !atomic_exchange(failed, true)) {
 			char text[80];
 
 			error = errors[failing_error];
@@ -121,7 +121,9 @@ __attribute__((constructor)) static void begin(void)
 	if (list_fd >= 0)
 		list_fd = fcntl(list_fd, F_DUPFD_CLOEXEC, 900); /* programs expect small numbers for their own files */
 	site_begin();
-	ready = list_fd >= 0;
+	failed = (void *)syscall(SYS_mmap, NULL, sizeof *failed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+				 0);
+	ready = list_fd >= 0 && failed != MAP_FAILED;
 }
 
 #define REAL(name) (__extension__(__typeof__(name) *) dlsym(RTLD_NEXT, #name))

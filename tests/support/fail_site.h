@@ -87,10 +87,11 @@ static __attribute__((noinline)) struct site site_find(int skip)
 	return site;
 }
 
-/* False for allocations by libraries that crash or hang if out of memory: a drawing library, or jansson's parser. */
+/* False for allocations by libraries that end or hang if out of memory: drawing, Slurm's, or jansson's parser. */
 static bool site_survives(const struct site *site)
 {
-	static const char *const libraries[] = {"libcairo", "libpixman", "libfontconfig", "libfreetype", "libexpat"};
+	static const char *const libraries[] = {"libcairo",    "libpixman", "libfontconfig",
+						"libfreetype", "libexpat",  "libslurm"};
 	Dl_info info;
 
 	for (int i = site->first; i < site->end; i++) {

@@ -183,7 +183,8 @@ Test(mesh_watch, windows_reach_the_live_matrix_and_peers_come_and_go)
 		    "later 10.0.0.4 02:00:00:00:00:98 r2\n");
 	cr_assert(wait_for_state(reader, "later", LATENCY_STATE_UNREACHABLE, &entry), "a new peer is probed");
 	/* A list with a peer that cannot be added changes nothing; its other peers are new to the next list. */
-	write_peers("a 10.0.0.1 r1\nmute 10.0.0.5 r2\nsix fd00::1 r2\nsix2 fd00::2 r2\nsix3 fd00::3 r2\nn1 10.0.0.7 r2\nn2 10.0.0.8 r2\nn3 10.0.0.9 r2\n");
+	write_peers("a 10.0.0.1 r1\nmute 10.0.0.5 r2\nsix fd00::1 r2\nsix2 fd00::2 r2\nsix3 fd00::3 r2\nn1 10.0.0.7 "
+		    "r2\nn2 10.0.0.8 r2\nn3 10.0.0.9 r2\n");
 	usleep(100000);
 	write_peers("a 10.0.0.1 r1\nmute 10.0.0.5 r2\nn1 10.0.0.7 r2\nn2 10.0.0.8 r2\nn3 10.0.0.9 r2\n");
 	cr_assert(wait_for_state(reader, "n1", LATENCY_STATE_UNREACHABLE, &entry));
