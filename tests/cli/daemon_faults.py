@@ -316,6 +316,7 @@ def run_fault(top, fault):
     """None, or what is wrong."""
     folder = tempfile.mkdtemp(dir=top)
     daemon = DAEMONS[fault.daemon](folder)
+    daemon.failing = fault.function
     faulty = {**variables(daemon, fault.phase), "FAIL_CALL_SITE": fault.key, "FAIL_CALL_FUNCTION": fault.function,
               "FAIL_CALL_ERROR": str(fault.error)}
     try:

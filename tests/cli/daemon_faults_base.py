@@ -77,6 +77,7 @@ class Daemon:
     def at(self, name):
         return os.path.join(self.folder, name)
 
+    failing = None  # the function that fails
     within = ()   # a command that runs the daemon, in a namespace
 
     def prepare(self):

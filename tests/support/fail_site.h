@@ -100,7 +100,8 @@ static bool site_survives(const struct site *site)
 		for (size_t k = 0; i == site->first && info.dli_fname && k < sizeof libraries / sizeof *libraries; k++)
 			if (strstr(info.dli_fname, libraries[k]))
 				return false;
-		if (info.dli_sname && strncmp(info.dli_sname, "json_load", 9) == 0)
+		if ((info.dli_sname && strncmp(info.dli_sname, "json_load", 9) == 0) ||
+		    (info.dli_fname && strstr(info.dli_fname, "libslurm")))
 			return false;
 	}
 	return true;
