@@ -63,6 +63,8 @@ static const struct row rows[] = {
 	{SLURM_RUNNING, false, SLURM_MARK_PLACED, true, 2, 0, 0, false, SLURM_STEP_ADOPT},
 	{SLURM_RUNNING, false, SLURM_MARK_PASS, false, 0, 0, 0, false, SLURM_STEP_ADOPT},
 	{SLURM_RUNNING, false, SLURM_MARK_NONE, false, 0, 0, 0, false, SLURM_STEP_ADOPT},
+	{SLURM_RUNNING, false, SLURM_MARK_NONE, true, 0, 3, 0, false, SLURM_STEP_MARK}, /* the mark failed */
+	{SLURM_RUNNING, false, SLURM_MARK_PASS, true, 0, 3, 0, false, SLURM_STEP_MARK},
 	/* A move: requeued by the agent, then placed */
 	{SLURM_RUNNING, false, SLURM_MARK_MOVING, true, 3, 0, 0, false, SLURM_STEP_REQUEUE},
 	{SLURM_RUNNING, false, SLURM_MARK_MOVING, true, 2, 0, 0, false, SLURM_STEP_ADOPT},

@@ -270,6 +270,10 @@ Test(slurm_turns, a_running_job_that_schedd_does_not_have_is_reported)
 	make_running("nomora:slurm-7 n3*3");
 	run_turns(1);
 	TOLD(ADOPTED "order 7 mark nomora:slurm-7 n1*2,n3\n");
+	make_running("nomora:pass x"); /* schedd has it, but the order for the mark failed */
+	schedd_has("slurm-7", 0, 0, 3, 0);
+	run_turns(1);
+	TOLD("order 7 mark nomora:slurm-7 n1*2,n3\n");
 	make_running("")->nodes = NULL; /* Slurm has not said yet where it runs */
 	run_turns(1);
 	TOLD("");
