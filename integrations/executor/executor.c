@@ -169,7 +169,11 @@ static int set_machine(const struct executor *executor, const char *name, const 
 		return 0;
 	if (!known && !(rack = executor->calls->rack(executor->context, name)))
 		return error_set(err, EAGAIN, "its rack is not known yet"); /* it cannot change later */
-	body = json_pack("{s:O, s:O, s:s*}", "slots", slots, "state", state, "rack", rack && rack[0] ? rack : NULL);
+	body = json_pack("{s:O, s:O}", "slots", slots, "state", state);
+	if (rack && rack[0] && json_object_set_new(body, "rack", json_string(rack)) < 0) {
+		json_decref(body); /* a machine without its rack would stay so */
+		body = NULL;
+	}
 	text = body ? json_dumps(body, 0) : NULL;
 	code = text ? order(executor, "PUT", "machines/", name, text, err) : error_set(err, ENOMEM, "out of memory");
 	free(rack);

@@ -63,16 +63,21 @@ static int take_hosts(const json_t *answer, struct sched_job *job)
 {
 	const json_t *task;
 	size_t at;
+	bool complete;
 
 	*job = counts_of(answer);
 	job->hosts = calloc((size_t)job->tasks + 1, sizeof *job->hosts);
+	complete = job->hosts;
 	json_array_foreach (json_object_get(answer, "tasks"), at, task) {
 		const char *machine = text_of(task, "machine");
 
-		if (job->hosts && at < job->tasks && machine[0])
-			job->hosts[at] = strdup(machine);
+		if (complete && at < job->tasks && machine[0])
+			complete = (job->hosts[at] = strdup(machine)) != NULL;
 	}
-	return job->hosts ? 0 : -ENOMEM;
+	if (complete)
+		return 0;
+	link_job_free(job);
+	return -ENOMEM;
 }
 
 int link_read_job(const struct executor *schedd, const char *id, struct sched_job *job, struct error *err)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <base/name.h>
 
+#include <stdint.h>
 #include <string.h>
-
-#include <jansson.h>
 
 bool name_is_printable(const char *text, const char *allowed)
 {
@@ -66,10 +65,18 @@ const char *name_nearest(const char *typed, const char *const *names)
 
 bool name_is_utf8(const char *text)
 {
-	json_t *string = json_string(text); /* NULL when it is not UTF-8 */
+	static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
 
-	json_decref(string);
-	return string != NULL;
+	for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+		int more = *at < 0x80 ? 0 : *at >> 5 == 6 ? 1 : *at >> 4 == 14 ? 2 : *at >> 3 == 30 ? 3 : -1, n = 0;
+		uint32_t code = more > 0 ? *at & (0x3fU >> more) : *at;
+
+		for (; n < more && at[1] >> 6 == 2; n++)
+			code = code << 6 | (*++at & 0x3fU);
+		if (n != more || code < least[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+			return false;
+	}
+	return true;
 }
 
 bool name_is_valid(const char *name, size_t capacity)

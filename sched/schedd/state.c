@@ -41,6 +41,8 @@ static int read_curve(struct schedd *schedd, const char *folder, const char *fil
 	if (text) {
 		store_put_curve(schedd->store, name, text);
 		record_curve(schedd->record, name, text);
+	} else {
+		code = error_code(err, ENOMEM); /* jobs with a curve that is not stored could not be loaded again */
 	}
 	free(text);
 	curve_destroy(curve);

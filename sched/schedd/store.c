@@ -403,11 +403,12 @@ int store_commit(struct store *store, struct error *err)
 char *store_job_line(struct store *store, const char *id)
 {
 	sqlite3_stmt *statement = store->statements[JOB_LINE];
+	const char *text;
 	char *line = NULL;
 
 	store_bind_text(store, statement, 1, id);
-	if (sqlite3_step(statement) == SQLITE_ROW)
-		line = strdup((const char *)sqlite3_column_text(statement, 0));
+	if (sqlite3_step(statement) == SQLITE_ROW && (text = (const char *)sqlite3_column_text(statement, 0)) != NULL)
+		line = strdup(text);
 	sqlite3_reset(statement);
 	sqlite3_clear_bindings(statement);
 	return line;

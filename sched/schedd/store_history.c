@@ -114,16 +114,23 @@ char *store_journal_page(struct store *store, uint64_t after, size_t bytes_most,
 	char *text = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
+	int code = SQLITE_ROW;
 
 	*next = after;
 	if (!out)
 		return NULL;
 	sqlite3_bind_int64(statement, 1, (sqlite3_int64)after);
-	while (ftell(out) < (long)bytes_most && sqlite3_step(statement) == SQLITE_ROW) {
+	while (code == SQLITE_ROW && ftell(out) < (long)bytes_most && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+		const char *line = (const char *)sqlite3_column_text(statement, 1);
+
 		*next = (uint64_t)sqlite3_column_int64(statement, 0);
-		fputs((const char *)sqlite3_column_text(statement, 1), out);
+		if (!line || fputs(line, out) == EOF)
+			code = SQLITE_NOMEM;
 	}
 	sqlite3_reset(statement);
 	sqlite3_clear_bindings(statement);
-	return fclose(out) == 0 ? text : NULL;
+	if (fclose(out) == 0 && (code == SQLITE_ROW || code == SQLITE_DONE))
+		return text;
+	free(text);
+	return NULL;
 }

@@ -28,6 +28,8 @@ static int each_row(struct store *store, const char *text, int (*take)(sqlite3_s
 		code = sqlite3_step(statement);
 		if (code == SQLITE_ROW)
 			taken = take(statement, context);
+		if (taken >= 0 && sqlite3_errcode(store->base) == SQLITE_NOMEM) /* a text of the row was taken as "" */
+			taken = error_set(err, ENOMEM, "the state cannot be read: out of memory");
 		if (taken < 0)
 			break;
 	}

@@ -4,6 +4,8 @@
 
 #include <criterion/criterion.h>
 
+#include <jansson.h>
+
 #include <base/name.h>
 
 Test(name, is_one_word_of_utf8_that_fits)
@@ -93,4 +95,23 @@ Test(name, the_nearest_is_the_first_of_those_with_the_fewest_edits)
 	cr_expect_null(name_nearest("a-name-of-thirty-one-bytes-xyzw1", longest), "typed: 32 bytes");
 	cr_expect_null(name_nearest("a-name-of-thirty-two-bytes-xyzv", longest + 1),
 		       "a name of 32 bytes is not compared");
+}
+
+/* jansson takes only UTF-8. */
+Test(name, utf8_is_what_jansson_takes)
+{
+	static const unsigned char bytes[] = {0x01, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf,
+					      0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xed, 0xee, 0xef,
+					      0xf0, 0xf1, 0xf4, 0xf5, 0xf8, 0xfe, 0xff};
+	enum { BYTES = sizeof bytes };
+
+	for (size_t n = 0; n < BYTES * BYTES * BYTES * BYTES; n++) {
+		char text[5] = {(char)bytes[n % BYTES], (char)bytes[n / BYTES % BYTES],
+				(char)bytes[n / BYTES / BYTES % BYTES], (char)bytes[n / BYTES / BYTES / BYTES]};
+		json_t *string = json_string(text);
+
+		cr_assert_eq(name_is_utf8(text), string != NULL, "%02x %02x %02x %02x", (unsigned char)text[0],
+			     (unsigned char)text[1], (unsigned char)text[2], (unsigned char)text[3]);
+		json_decref(string);
+	}
 }

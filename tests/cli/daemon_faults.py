@@ -40,7 +40,8 @@ class Schedd(Daemon):
     """Two jobs, reports, a drained machine, all pages; then a restart."""
 
     program = "nomora-schedd"
-    found = ("record_put", "store_put_machine", "store_put_curve", "serve_create", "placer_job_arrived", "job_json", "file_lines_open")
+    found = ("record_put", "store_put_machine", "store_put_curve", "serve_create", "placer_job_arrived", "job_json", "file_lines_open",
+             "live_note_curve", "store_journal_page")
 
     def prepare(self):
         with open(self.at("cluster.json"), "w", encoding="utf-8") as file:

@@ -237,7 +237,8 @@ class SlurmAgent(Daemon):
     """A job that runs, one that ends, a drained node; then a restart, and the end of the job."""
 
     program = "nomora-slurm"
-    found = ("process_start", "slurm_mark_parse", "slurm_request_parse", "slurm_view_rack")
+    found = ("executor_turn", "process_start", "slurm_mark_parse", "slurm_mark_placed", "slurm_request_parse", "slurm_view_rack",
+             "take_hosts")
 
     def prepare(self):
         self.schedd, self.mark, self.cluster = None, None, Cluster.take()

@@ -87,21 +87,26 @@ static __attribute__((noinline)) struct site site_find(int skip)
 	return site;
 }
 
-/* False for allocations by libraries that end or hang if out of memory: drawing, Slurm's, or jansson's parser. */
+/*
+ * False for allocations by libraries that end, crash or hang if out of memory: drawing, or anything that libslurm,
+ * libnats, libcrypto or jansson's parser calls.
+ */
 static bool site_survives(const struct site *site)
 {
-	static const char *const libraries[] = {"libcairo",    "libpixman", "libfontconfig",
-						"libfreetype", "libexpat",  "libslurm"};
+	static const char *const direct[] = {"libcairo", "libpixman", "libfontconfig", "libfreetype", "libexpat"},
+				 *const indirect[] = {"libslurm", "libnats", "libcrypto"};
 	Dl_info info;
 
 	for (int i = site->first; i < site->end; i++) {
 		if (!dladdr(site->frames[i], &info))
 			continue;
-		for (size_t k = 0; i == site->first && info.dli_fname && k < sizeof libraries / sizeof *libraries; k++)
-			if (strstr(info.dli_fname, libraries[k]))
+		for (size_t k = 0; i == site->first && info.dli_fname && k < sizeof direct / sizeof *direct; k++)
+			if (strstr(info.dli_fname, direct[k]))
 				return false;
-		if ((info.dli_sname && strncmp(info.dli_sname, "json_load", 9) == 0) ||
-		    (info.dli_fname && strstr(info.dli_fname, "libslurm")))
+		for (size_t k = 0; info.dli_fname && k < sizeof indirect / sizeof *indirect; k++)
+			if (strstr(info.dli_fname, indirect[k]))
+				return false;
+		if (info.dli_sname && strncmp(info.dli_sname, "json_load", 9) == 0)
 			return false;
 	}
 	return true;
