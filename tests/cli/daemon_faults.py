@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""daemon_faults.py LIBRARY BIN SOURCE: each daemon while one of its calls of the system fails, once. TAP.
+"""daemon_faults.py LIBRARY BIN SOURCE [NAME...]: these daemons, or all, while one of their calls of the system fails, once. TAP.
 
 The preloaded library (tests/support/fail_call.c) fails a call at its first use after the start of the program, or after the
 daemon is ready. The daemon must then go on, or end with exit code 1 and a message; must not repeat a message again and
@@ -386,7 +386,7 @@ def find_calls(top, name, phase):
 
 
 def main():
-    names = [name for name in DAEMONS if CHOSEN in ("", "all") or CHOSEN.split(":")[0] == name]
+    names = [name for name in sys.argv[4:] or DAEMONS if CHOSEN in ("", "all") or CHOSEN.split(":")[0] == name]
     top = tempfile.mkdtemp(prefix="nomora-f-", dir="/tmp")
     print(f"1..{len(names)}\n# NOMORA_FAULTS_SEED={SEED}")
     try:
