@@ -72,8 +72,8 @@ static int check_partition(const partition_info_t *partition, uint32_t node_coun
 		     : 0;
 }
 
-int slurm_rules_check(const struct slurm_rules *rules, const partition_info_t *partition,
-		      const struct slurm_node *nodes, uint32_t node_count, struct error *err)
+int slurm_rules_check(const struct slurm_rules *rules, const partition_info_t *partition, uint32_t node_count,
+		      struct error *err)
 {
 	int code = 0;
 
@@ -84,12 +84,5 @@ int slurm_rules_check(const struct slurm_rules *rules, const partition_info_t *p
 	code = check_partition(partition, node_count, err);
 	if (code == 0)
 		code = check_memory(rules, err);
-	for (uint32_t n = 0; code == 0 && n < node_count; n++)
-		if (nodes[n].cpus_per_core > 1)
-			code = error_set(
-				err, ENOTSUP,
-				"NodeName=%s: a core has %u CPUs, which Slurm gives to one job; set CPUs to the "
-				"number of cores",
-				nodes[n].name, nodes[n].cpus_per_core);
 	return code;
 }

@@ -16,11 +16,11 @@ struct slurm_rules slurm_rules_of(const slurm_conf_t *conf);
 struct slurm_rules slurm_rules_in(struct slurm_rules rules, const partition_info_t *partition);
 
 /*
- * Checks whether schedd can place jobs under the rules of a partition on these nodes. Returns 0, or -ENOTSUP with err
- * set, which names the setting and what to set instead.
+ * Checks whether schedd can place jobs under the rules of a partition of a cluster with this number of nodes. Returns
+ * 0, or -ENOTSUP with err set, which names the setting and what to set instead.
  */
-int slurm_rules_check(const struct slurm_rules *rules, const partition_info_t *partition,
-		      const struct slurm_node *nodes, uint32_t node_count, struct error *err);
+int slurm_rules_check(const struct slurm_rules *rules, const partition_info_t *partition, uint32_t node_count,
+		      struct error *err);
 
 /* The memory, in MB, that a task takes from its node under rules that were checked; 0: Slurm allocates no memory. */
 uint64_t slurm_rules_task_memory(const struct slurm_rules *rules);

@@ -267,11 +267,8 @@ static uint64_t free_memory_of(const node_info_t *from)
 
 static struct slurm_node node_of(const node_info_t *from)
 {
-	uint32_t cores = (uint32_t)from->sockets * from->cores;
-
 	return (struct slurm_node){.name = copy_text(from->name),
 				   .cpus = from->cpus_efctv > 0 ? from->cpus_efctv : from->cpus,
-				   .cpus_per_core = cores > 0 ? from->cpus / cores : 1,
 				   .memory = from->real_memory,
 				   .free_memory = free_memory_of(from),
 				   .state = node_state_of(from->node_state)};
@@ -315,7 +312,7 @@ static int load_partition(struct slurm_view *view, struct error *err)
 		if (!(from->flags & PART_FLAG_DEFAULT))
 			continue;
 		view->rules = slurm_rules_in(view->conf, from);
-		if (slurm_rules_check(&view->rules, from, view->nodes, view->node_count, &reason) != 0)
+		if (slurm_rules_check(&view->rules, from, view->node_count, &reason) != 0)
 			continue;
 		view->partition = copy_text(from->name);
 		code = view->partition ? 0 : error_set(err, ENOMEM, "out of memory");

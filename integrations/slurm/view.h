@@ -58,7 +58,7 @@ enum slurm_node_state { SLURM_NODE_UP, SLURM_NODE_DRAINING, SLURM_NODE_DOWN };
 
 struct slurm_node {
 	char *name;
-	uint32_t cpus, cpus_per_core;
+	uint32_t cpus;
 	uint64_t memory, free_memory; /* MB; free_memory: not allocated to jobs */
 	enum slurm_node_state state;
 };

@@ -167,7 +167,8 @@ idle() { [ "$("$nomora" jobs --json | jq '.jobs | length')" -eq 0 ] && all_idle;
 within 60 "the cluster is idle" idle
 
 # An MPI program: prints the host of each rank, then runs rounds of an allreduce over all ranks until it is stopped, and
-# prints the rate each second.
+# prints each second how many it does per second. It pauses between them: it runs during most of this script, and MPI
+# waits busily.
 cat >"$dir/rounds.c" <<'END'
 #include <mpi.h>
 #include <stdio.h>
@@ -184,15 +185,17 @@ int main(int argc, char **argv)
 	for (int r = 0; rank == 0 && r < ranks; r++)
 		printf("rank %d on %s\n", r, hosts[r]);
 	while (!stop) {
-		double began = MPI_Wtime(), now = began;
+		double began = MPI_Wtime(), spent = 0;
 		int rounds = 0, any;
 		for (any = 0; !any; rounds++) {
-			now = MPI_Wtime();
-			int mine = now - began >= 1;
+			double from = MPI_Wtime();
+			int mine = from - began >= 1;
 			MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+			spent += MPI_Wtime() - from;
+			usleep(5000);
 		}
 		if (rank == 0)
-			printf("%.0f rounds/s\n", rounds / (now - began)), fflush(stdout);
+			printf("%.0f rounds/s\n", rounds / spent), fflush(stdout);
 	}
 	MPI_Finalize();
 	return 0;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A comment costs a job nothing: seeded random sbatch lines on a busy Slurm of eight nodes, each with and without the
 # documented comment (slurm_pairs.py). NOMORA_PAIRS: number of lines; NOMORA_SEED: their seed; NOMORA_CONSUMES: Slurm's
-# SelectTypeParameters, such as CR_CPU_Memory.
+# SelectTypeParameters, such as CR_CPU_Memory; NOMORA_CORES=2: two threads a core.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
@@ -15,7 +15,7 @@ at_exit "$nomora" lab down --name "$lab"
 use_plugin
 
 "$nomora" lab up --name "$lab" --hosts 9 --racks 2 >/dev/null 2>"$dir/lab.log" || { cat "$dir/lab.log"; exit 1; }
-for host in "${hosts[@]}"; do node_options[$host]="CPUs=4 RealMemory=400 Feature=$([ "${host#h}" -le 5 ] && echo fast || echo slow)"; done
+for host in "${hosts[@]}"; do node_options[$host]="CPUs=4 ${NOMORA_CORES:+Sockets=1 CoresPerSocket=$NOMORA_CORES ThreadsPerCore=$((4 / NOMORA_CORES))} RealMemory=400 Feature=$([ "${host#h}" -le 5 ] && echo fast || echo slow)"; done
 node_options[h9]+=" Gres=fpga:2"
 echo "NodeName=h9 Name=fpga Count=2" >"$dir/gres.conf"
 printf 'SwitchName=rack1 Nodes=h[2-5]\nSwitchName=rack2 Nodes=h[6-9]\nSwitchName=core Switches=rack[1-2]\n' >"$dir/topology.conf"

@@ -13,7 +13,6 @@ static char cons_tres[] = "select/cons_tres", cons_res[] = "select/cons_res", li
 /* A cluster under whose rules schedd places jobs; each test changes something. */
 static slurm_conf_t conf;
 static partition_info_t partition;
-static struct slurm_node nodes[2];
 static struct error err;
 
 static int check(void)
@@ -22,7 +21,7 @@ static int check(void)
 
 	err = (struct error){0};
 	rules = slurm_rules_in(rules, &partition);
-	return slurm_rules_check(&rules, &partition, nodes, 2, &err);
+	return slurm_rules_check(&rules, &partition, 2, &err);
 }
 
 #define SUPPORTED() cr_assert_eq(check(), 0, "line %d: %s", __LINE__, err.text)
@@ -38,8 +37,6 @@ static void make_cluster(void)
 				       .max_nodes = INFINITE,
 				       .max_cpus_per_node = INFINITE,
 				       .max_share = 1};
-	nodes[0] = (struct slurm_node){.name = name, .cpus = 4, .cpus_per_core = 1};
-	nodes[1] = nodes[0];
 }
 
 TestSuite(slurm_rules, .init = make_cluster);
@@ -65,12 +62,6 @@ Test(slurm_rules, slurm_allocates_single_cpus)
 	REFUSED("does not allocate single CPUs");
 	conf.select_type = NULL;
 	REFUSED("does not allocate single CPUs");
-}
-
-Test(slurm_rules, a_core_with_several_cpus_is_not_a_slot)
-{
-	nodes[1].cpus_per_core = 2;
-	REFUSED("NodeName=main: a core has 2 CPUs, which Slurm gives to one job; set CPUs to the number of cores");
 }
 
 Test(slurm_rules, memory_is_that_of_a_cpu)
