@@ -9,7 +9,7 @@
 
 struct edge {
 	uint32_t a, b;
-	double weight;
+	double weight, MB, back_MB; /* MB from a to b, and from b to a */
 };
 
 struct edges {
@@ -18,12 +18,13 @@ struct edges {
 	struct json_reader *reader;
 };
 
-static const double weight_maximum = 1e9;
+static const double weight_maximum = 1e9, MB_maximum = 1e12;
+#define EDGE "[task, task], [task, task, weight] or [task, task, weight, MB, MB back]"
 static const char expected[] =
 	"expected \"star\", \"ring\", \"tree\", \"all-to-all\", \"grid:XxY\", \"grid:XxYxZ\", \"servers:N\" or a list "
-	"of edges [task, task] or [task, task, weight]";
+	"of edges " EDGE;
 
-static void add(struct edges *edges, uint32_t a, uint32_t b, double weight)
+static void add_flows(struct edges *edges, uint32_t a, uint32_t b, double weight, double MB, double back_MB)
 {
 	struct edge *items;
 
@@ -39,7 +40,13 @@ static void add(struct edges *edges, uint32_t a, uint32_t b, double weight)
 		return;
 	}
 	edges->items = items;
-	items[edges->count++] = (struct edge){a < b ? a : b, a < b ? b : a, weight};
+	items[edges->count++] =
+		a < b ? (struct edge){a, b, weight, MB, back_MB} : (struct edge){b, a, weight, back_MB, MB};
+}
+
+static void add(struct edges *edges, uint32_t a, uint32_t b, double weight)
+{
+	add_flows(edges, a, b, weight, 0, 0);
 }
 
 static void add_grid(struct edges *edges, const unsigned size[3])
@@ -136,24 +143,34 @@ static uint32_t read_task(struct edges *edges, const json_t *value, const json_t
 static void read_edge(struct edges *edges, const json_t *value, const json_t *names, size_t number, uint32_t tasks)
 {
 	const json_t *weight = json_array_get(value, 2);
+	double MB[2] = {0, 0};
 	char where[40];
 	uint32_t a, b;
 
 	snprintf(where, sizeof where, "graph[%zu]", number);
-	if (!json_is_array(value) || json_array_size(value) < 2 || json_array_size(value) > 3) {
-		json_fail(edges->reader, where, NULL, "expected [task, task] or [task, task, weight]");
+	if (!json_is_array(value) || json_array_size(value) < 2 || json_array_size(value) > 5) {
+		json_fail(edges->reader, where, NULL, "expected " EDGE);
 		return;
 	}
 	a = read_task(edges, json_array_get(value, 0), names, where, tasks);
 	b = read_task(edges, json_array_get(value, 1), names, where, tasks);
 	if (edges->reader->failed)
 		return;
+	for (size_t i = 3; i < json_array_size(value); i++) {
+		const json_t *volume = json_array_get(value, i);
+
+		MB[i - 3] = json_number_value(volume);
+		if (!json_is_number(volume) || !(MB[i - 3] >= 0 && MB[i - 3] <= MB_maximum)) {
+			json_fail(edges->reader, where, NULL, "expected MB from 0 to %g", MB_maximum);
+			return;
+		}
+	}
 	if (a == b)
 		json_fail(edges->reader, where, NULL, "expected two different tasks");
 	else if (weight && !(json_number_value(weight) > 0 && json_number_value(weight) <= weight_maximum))
 		json_fail(edges->reader, where, NULL, "expected a weight above 0, at most %g", weight_maximum);
 	else
-		add(edges, a, b, weight ? json_number_value(weight) : 1);
+		add_flows(edges, a, b, weight ? json_number_value(weight) : 1, MB[0], MB[1]);
 }
 
 static int by_tasks(const void *left, const void *right)
@@ -165,17 +182,23 @@ static int by_tasks(const void *left, const void *right)
 	return a->b == b->b ? 0 : a->b < b->b ? -1 : 1;
 }
 
-/* Sorts the edges, and adds up the weights of those between the same two tasks. */
+/* Sorts the edges, and adds up the weights and MB of those between the same two tasks. */
 static void merge(struct edges *edges)
 {
 	size_t left = 0;
 
 	qsort(edges->items, edges->count, sizeof *edges->items, by_tasks);
 	for (size_t e = 0; e < edges->count; e++) {
-		if (left > 0 && by_tasks(&edges->items[left - 1], &edges->items[e]) == 0)
-			edges->items[left - 1].weight += edges->items[e].weight;
-		else
-			edges->items[left++] = edges->items[e];
+		const struct edge *edge = &edges->items[e];
+		struct edge *last = left > 0 ? &edges->items[left - 1] : NULL;
+
+		if (last && by_tasks(last, edge) == 0) {
+			last->weight += edge->weight;
+			last->MB += edge->MB;
+			last->back_MB += edge->back_MB;
+		} else {
+			edges->items[left++] = *edge;
+		}
 	}
 	edges->count = left;
 }
@@ -184,9 +207,16 @@ static json_t *form_of(const struct edges *edges)
 {
 	json_t *form = json_array();
 
-	for (size_t e = 0; e < edges->count; e++)
-		json_array_append_new(form, json_pack("[I, I, f]", (json_int_t)edges->items[e].a,
-						      (json_int_t)edges->items[e].b, edges->items[e].weight));
+	for (size_t e = 0; e < edges->count; e++) {
+		const struct edge *edge = &edges->items[e];
+		json_t *item = json_pack("[I, I, f]", (json_int_t)edge->a, (json_int_t)edge->b, edge->weight);
+
+		if (edge->MB + edge->back_MB > 0) {
+			json_array_append_new(item, json_real(edge->MB));
+			json_array_append_new(item, json_real(edge->back_MB));
+		}
+		json_array_append_new(form, item);
+	}
 	return form;
 }
 
@@ -221,8 +251,9 @@ static struct job_graph *build(const struct edges *edges, uint32_t tasks)
 	for (size_t e = edges->count; e-- > 0;) {
 		const struct edge *edge = &edges->items[e];
 
-		graph->neighbours[--graph->first[edge->a]] = (struct job_neighbour){edge->b, edge->weight};
-		graph->neighbours[--graph->first[edge->b]] = (struct job_neighbour){edge->a, edge->weight};
+		graph->neighbours[--graph->first[edge->a]] = (struct job_neighbour){edge->b, edge->weight, edge->MB};
+		graph->neighbours[--graph->first[edge->b]] =
+			(struct job_neighbour){edge->a, edge->weight, edge->back_MB};
 	}
 	return graph;
 }
@@ -312,7 +343,8 @@ struct job_graph *job_graph_pick(const struct job_graph *graph, const uint32_t *
 			uint32_t b = position(task, count, graph->neighbours[i].task);
 
 			if (b > a && b < count)
-				edges.items[edges.count++] = (struct edge){a, b, graph->neighbours[i].weight};
+				edges.items[edges.count++] =
+					(struct edge){.a = a, .b = b, .weight = graph->neighbours[i].weight};
 		}
 	if (edges.items)
 		picked = build(&edges, count);

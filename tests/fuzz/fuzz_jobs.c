@@ -16,7 +16,8 @@ static void check_graph(const struct job_graph *graph, uint32_t tasks)
 		for (size_t n = graph->first[t]; n < graph->first[t + 1]; n++) {
 			const struct job_neighbour *neighbour = &graph->neighbours[n];
 
-			if (neighbour->task >= tasks || neighbour->task == t || !(neighbour->weight > 0))
+			if (neighbour->task >= tasks || neighbour->task == t || !(neighbour->weight > 0) ||
+			    !(neighbour->MB >= 0))
 				abort();
 			sum += neighbour->task > t ? neighbour->weight : -neighbour->weight;
 		}

@@ -26,7 +26,7 @@ static void check(const struct recovery_scenario *s)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check_scenario(const uint8_t *data, size_t size)
 {
 	struct error err = {0};
 	struct recovery_scenario *s = recovery_parse("fuzz", (const char *)data, size, &err), *again;
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!s) {
 		if (err.code == 0 || err.text[0] == '\0')
 			abort(); /* a refusal says why */
-		return 0;
+		return;
 	}
 	check(s);
 	json = recovery_to_json(s);
@@ -48,5 +48,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	recovery_destroy(s);
 	json_decref(json);
 	free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct error err = {0};
+	struct recovery_scenario *network = recovery_network_parse("fuzz", (const char *)data, size, &err);
+
+	if (!network && (err.code == 0 || err.text[0] == '\0'))
+		abort();
+	for (uint32_t n = 0; network && n < network->server_count; n++)
+		if (!(network->servers[n].egress_MBps >= 0) || !(network->servers[n].ingress_MBps >= 0))
+			abort();
+	recovery_destroy(network);
+	check_scenario(data, size);
 	return 0;
 }

@@ -417,7 +417,8 @@ Test(batch_trace, a_bad_row_of_the_table_is_named)
 		{"a,0,1,4,,,,grid:2x3\n", "test:2: graph: grid:2x3 has 6 tasks, the job has 4"},
 		{"a,0,1,4,,,,rings\n",
 		 "test:2: graph: found 'rings'; expected \"star\", \"ring\", \"tree\", \"all-to-all\", \"grid:XxY\", "
-		 "\"grid:XxYxZ\", \"servers:N\" or a list of edges [task, task] or [task, task, weight]"},
+		 "\"grid:XxYxZ\", \"servers:N\" or a list of edges [task, task], [task, task, weight] or [task, task, "
+		 "weight, MB, MB back]"},
 		{"a,0,1,2000,,,,all-to-all\n", "test:2: graph: more than 1000000 edges"},
 		{"", "test: found no job that ran, in 0 rows"},
 	};

@@ -60,6 +60,34 @@ Test(jobs, reads_every_field)
 	jobs_destroy(jobs);
 }
 
+/* Edges between the same tasks are one edge, with the sums of their weights and of the MB in each direction. */
+Test(jobs, an_edge_says_what_each_task_sends)
+{
+	struct error err = {0};
+	struct jobs *jobs =
+		parse("{\"id\": \"a\", \"curve\": \"k\", \"root\": 0, \"tasks\": 3, \"graph\": [[2, 0, 1, 60], "
+		      "[0, 2, 2, 5, 10], [1, 2]]}",
+		      &err);
+	const struct job_graph *graph;
+	struct job_graph *again;
+	struct json_reader reader = {.file = "again", .err = &err};
+
+	cr_assert_not_null(jobs, "%s", err.text);
+	graph = jobs->items[0].graph;
+	cr_assert_eq(graph->edge_count, 2);
+	again = job_graph_read(&reader, graph->form, NULL, 3);
+	cr_assert_not_null(again, "%s", err.text);
+	for (int i = 0; i < 2; i++, graph = again) {
+		cr_expect(graph->neighbours[graph->first[0]].task == 2 && graph->neighbours[graph->first[2]].task == 0);
+		cr_expect_float_eq(graph->neighbours[graph->first[0]].weight, 3, 1e-9);
+		cr_expect_float_eq(graph->neighbours[graph->first[0]].MB, 5, 1e-9);
+		cr_expect_float_eq(graph->neighbours[graph->first[2]].MB, 70, 1e-9);
+		cr_expect_float_eq(graph->neighbours[graph->first[1]].MB, 0, 1e-9);
+	}
+	job_graph_destroy(again);
+	jobs_destroy(jobs);
+}
+
 /* A job with 60,000 running tasks is a line of 3.5 MiB. */
 Test(jobs, a_large_job_is_one_line)
 {
@@ -116,6 +144,12 @@ static const struct refusal refusals[] = {
 	{JOB("[\"r\", {\"machine\": \"m\"}]", ""), "j.jsonl:1: tasks[1].name"},
 	{JOB("[\"r\", {\"name\": \"b\", \"running_s\": 3}]", ""), "tasks[1].running_s"},
 	{JOB("[\"r\", {\"name\": \"b\", \"waited_s\": -3}]", ""), "tasks[1].waited_s"},
+	{JOB("[\"r\", \"b\", \"c\"]", ", \"graph\": [[0, 1, 1, -1]]"),
+	 "j.jsonl:1: graph[0]: expected MB from 0 to 1e+12"},
+	{JOB("[\"r\", \"b\", \"c\"]", ", \"graph\": [[0, 1, 1, 2, \"x\"]]"),
+	 "j.jsonl:1: graph[0]: expected MB from 0 to 1e+12"},
+	{JOB("[\"r\", \"b\", \"c\"]", ", \"graph\": [[0, 1, 1, 2, 3, 4]]"),
+	 "j.jsonl:1: graph[0]: expected [task, task], "},
 	{JOB("[\"r\"]", ", \"tsaks\": {}"), "j.jsonl:1: tsaks: unknown key, did you mean 'tasks'? Expected one of id, "
 					    "curve, root, tasks, graph, minimum_tasks"},
 	{JOB("[\"r\"]", "") "\n" JOB("[\"r\", {\"name\": \"b\", \"machne\": \"h1\"}]", ""),

@@ -310,3 +310,39 @@ Test(coflow, refuses)
 		cr_expect(strncmp(err.text, "t:", 2) == 0, "%s", err.text);
 	}
 }
+
+/* A host's links that are up count together; links between switches do not. */
+Test(recovery, a_network_has_the_access_links_of_its_hosts)
+{
+	static const char topology[] =
+		"{\"schema\": \"nomora.topology/1\", \"switches\": [{\"name\": \"s0\"}, {\"name\": \"s1\"}],\n"
+		"\"hosts\": [{\"name\": \"h0\"}, {\"name\": \"h1\"}],\n"
+		"\"links\": [{\"a\": \"h0\", \"b\": \"s0\", \"MBps\": 100, \"back_MBps\": 50},\n"
+		"{\"a\": \"h0\", \"b\": \"s1\", \"MBps\": 100}, {\"a\": \"s1\", \"b\": \"h1\", \"MBps\": 30},\n"
+		"{\"a\": \"h1\", \"b\": \"s0\", \"MBps\": 10, \"up\": false}, {\"a\": \"s0\", \"b\": \"s1\", \"MBps\": "
+		"7}]}";
+	static const char scenario[] = HEAD SERVERS TASKS FLOW TAIL;
+	struct error err = {0};
+	struct recovery_scenario *s = recovery_network_parse("t.json", topology, strlen(topology), &err);
+
+	cr_assert_not_null(s, "%s", err.text);
+	cr_expect_eq(s->server_count, 2);
+	cr_expect_str_eq(s->servers[0].name, "h0");
+	cr_expect_float_eq(s->servers[0].egress_MBps, 200, 1e-9);
+	cr_expect_float_eq(s->servers[0].ingress_MBps, 150, 1e-9);
+	cr_expect_float_eq(s->servers[1].egress_MBps, 30, 1e-9);
+	cr_expect_float_eq(s->servers[1].ingress_MBps, 30, 1e-9);
+	recovery_destroy(s);
+	s = recovery_network_parse("s.json", scenario, strlen(scenario), &err);
+	cr_assert_not_null(s, "%s", err.text);
+	cr_expect(s->server_count == 3 && s->task_count == 0 && !s->servers[0].failed);
+	cr_expect_float_eq(s->servers[1].ingress_MBps, 20, 1e-9);
+	recovery_destroy(s);
+	s = recovery_network_read("leafspine:2,1,4", 125, &err);
+	cr_assert_not_null(s, "%s", err.text);
+	cr_expect(s->server_count == 4);
+	cr_expect_float_eq(s->servers[3].egress_MBps, 125, 1e-9);
+	recovery_destroy(s);
+	cr_expect_null(recovery_network_parse("t.json", "{\"schema\": \"nomora.cluster/1\"}", 29, &err));
+	cr_expect(strstr(err.text, "t.json") == err.text, "%s", err.text);
+}

@@ -16,6 +16,7 @@ enum { JOB_GRAPH_EDGES_MAXIMUM = 1000000 };
 struct job_neighbour {
 	uint32_t task;
 	double weight;
+	double MB; /* that the task sends to this neighbour, 10^6 bytes; 0: not stated, or after job_graph_pick() */
 };
 
 struct job_graph {

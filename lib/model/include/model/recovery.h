@@ -101,6 +101,15 @@ double recovery_flow_left_MB(const struct recovery_scenario *scenario, const str
 struct recovery_scenario *recovery_read(const char *path, struct error *err);
 /* Like recovery_read(), from memory; `name` is for messages. */
 struct recovery_scenario *recovery_parse(const char *name, const char *text, size_t bytes, struct error *err);
+
+/*
+ * The access links of a cluster's machines, as a scenario of servers without applications. Reads a scenario, of which
+ * it takes the servers, or a network as topology_from_argument() does: a host's links that are up count together.
+ * MBps: speed of generated links, and of those whose file has no speed. Returns NULL with err set (file, line, field).
+ */
+struct recovery_scenario *recovery_network_read(const char *argument, double MBps, struct error *err);
+/* Like recovery_network_read(), from the text of a file; `name` is for messages. */
+struct recovery_scenario *recovery_network_parse(const char *name, const char *text, size_t bytes, struct error *err);
 /* New reference, NULL if out of memory. */
 json_t *recovery_to_json(const struct recovery_scenario *scenario);
 
