@@ -18,7 +18,7 @@ struct settings {
 
 static const char teach[] =
 	"CHANGE is one of\n"
-	"  'drain rack r7'  'drain machine m3'  'up m3'  'down pod p1'\n"
+	"  'drain rack r7'  'drain machine m3'  'up m3'  'down pod p1'  'fail h1 h2'\n"
 	"  'add 40 machines like m1'  'curve memcached := spark'  'cancel web'\n"
 	"Several changes are applied in order. In the prediction, tasks start and move as soon as schedd decides.\n"
 	"  $ nomora what-if 'drain rack r7' --jobs tomorrow.jsonl\n"

@@ -138,6 +138,35 @@ static void print_performance(const json_t *totals, const char *heading, FILE *o
 		fprintf(out, "%s %10.4f", heading, performance);
 }
 
+static void print_seconds(const json_t *object, const char *key, const char *before, FILE *out)
+{
+	double value = number_of(object, key);
+
+	if (isnan(value))
+		fprintf(out, "%snot known", before);
+	else
+		fprintf(out, "%s%.4g s", before, value);
+}
+
+static void show_recovery(const json_t *recovery, FILE *out)
+{
+	const json_t *task, *policy = json_object_get(recovery, "policy"); /* its tasks are in the same order */
+	size_t at;
+
+	fprintf(out, "\nRecovery of %lld lost tasks with flows: %s\n", count_of(recovery, "lost"),
+		text_of(recovery, "status"));
+	print_seconds(recovery, "slowest_before_s", "transfers of the slowest job: before the failure ", out);
+	print_seconds(recovery, "slowest_s", ", after it ", out);
+	print_seconds(policy, "slowest_s", ", by the policy alone ", out);
+	fprintf(out, "\n%-20s %-16s %-16s %-16s %-16s %10s %10s\n", "JOB", "TASK", "FROM", "TO", "BY POLICY",
+		"SEND MB/s", "RECV MB/s");
+	json_array_foreach (json_object_get(recovery, "tasks"), at, task)
+		fprintf(out, "%-20s %-16s %-16s %-16s %-16s %10.4g %10.4g\n", text_of(task, "job"),
+			text_of(task, "task"), text_of(task, "from"), text_of(task, "to"),
+			text_of(json_array_get(json_object_get(policy, "tasks"), at), "to"),
+			number_of(task, "send_MBps"), number_of(task, "receive_MBps"));
+}
+
 void client_show_forecast(const json_t *answer, FILE *out)
 {
 	static const char *const keys[] = {"jobs", "running", "waiting", "failed", "machines", "slots", "free_slots"};
@@ -152,6 +181,8 @@ void client_show_forecast(const json_t *answer, FILE *out)
 	fprintf(out, "%zu decisions, the last after %.1f s\n", json_array_size(json_object_get(answer, "decisions")),
 		number_of(answer, "seconds"));
 	show_decisions(json_object_get(answer, "decisions"), out);
+	if (json_is_object(json_object_get(answer, "recovery")))
+		show_recovery(json_object_get(answer, "recovery"), out);
 }
 
 static void print_totals(const json_t *overview, FILE *out)

@@ -100,6 +100,19 @@ void live_note_curve(struct live *live, const struct live_curve *curve)
 		note(live, json_pack("{s:s, s:s, s:s}", "do", "curve", "name", curve->name, "text", curve->text));
 }
 
+void live_note_recovery(struct live *live, const json_t *places, double now_s)
+{
+	json_t *figures;
+
+	if (!is_noted(live))
+		return;
+	figures = json_copy(live->recovery);
+	json_object_del(figures, "tasks");
+	json_object_del(figures, "rates");
+	note(live,
+	     json_pack("{s:s, s:f, s:O, s:o}", "do", "recover", "now_s", now_s, "places", places, "figures", figures));
+}
+
 static const char *name_of(const struct live *live, int64_t machine)
 {
 	return machine < 0 ? NULL : live->cluster->machines[machine].name;
@@ -117,10 +130,10 @@ static json_t *restored_json(const struct live *live, const struct job_task *tas
 {
 	json_t *moved = isfinite(restored->moved_s) ? json_real(restored->moved_s) : json_null();
 
-	return json_pack("[s, s, s?, s?, I, f, s?, o, f]", task->name, live_task_state_name(restored->state),
+	return json_pack("[s, s, s?, s?, I, f, s?, o, f, s?]", task->name, live_task_state_name(restored->state),
 			 name_of(live, restored->machine), name_of(live, restored->origin),
 			 (json_int_t)restored->attempts, restored->since_s, name_of(live, restored->came_from), moved,
-			 restored->started_s);
+			 restored->started_s, name_of(live, restored->lost_on));
 }
 
 static json_t *limits_json(const struct job_limits *limits)

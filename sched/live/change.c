@@ -11,6 +11,29 @@
 
 enum { WORDS = 5 };
 
+/* The changes of a machine's state. */
+static const struct {
+	const char *word;
+	enum live_machine_state state;
+} states[] = {{"drain", LIVE_DRAINING}, {"up", LIVE_UP}, {"down", LIVE_DOWN}, {"fail", LIVE_DOWN}};
+static const char *const scopes[] = {
+	[LIVE_SCOPE_MACHINE] = "machine", [LIVE_SCOPE_RACK] = "rack", [LIVE_SCOPE_POD] = "pod"};
+
+/* Returns the next word of *text and its length, after which *text then is; NULL: there is none. */
+static const char *next_word(const char **text, size_t *length)
+{
+	const char *word = *text + strspn(*text, " \t");
+
+	*length = strcspn(word, " \t");
+	*text = word + *length;
+	return *length > 0 ? word : NULL;
+}
+
+static int name_too_long(struct error *err)
+{
+	return error_set(err, EINVAL, "a name is too long; expected at most %d bytes", LIVE_CHANGE_NAME_BYTES - 1);
+}
+
 /*
  * Splits the text at blanks. Returns the number of words, or WORDS + 1 if there are more than WORDS or one of them is
  * too long.
@@ -33,24 +56,33 @@ static size_t split(const char *text, char words[WORDS][LIVE_CHANGE_NAME_BYTES],
 	return count;
 }
 
-static int parse_state(char words[WORDS][LIVE_CHANGE_NAME_BYTES], size_t count, enum live_machine_state state,
-		       struct live_change *change, struct error *err)
+/* Reads the names after a word of states[], with their scope; refuses none, and those that do not fit. */
+static int parse_state(const char *text, const char *word, enum live_machine_state state, struct live_change *change,
+		       struct error *err)
 {
-	static const char *const scopes[] = {
-		[LIVE_SCOPE_MACHINE] = "machine", [LIVE_SCOPE_RACK] = "rack", [LIVE_SCOPE_POD] = "pod"};
+	size_t length, used = 0, words = 0;
+	const char *name, *first = next_word(&text, &length), *rest = text;
+	size_t first_length = length;
 
 	change->kind = LIVE_CHANGE_STATE;
 	change->state = state;
-	change->scope = LIVE_SCOPE_MACHINE;
-	strcpy(change->name, words[count - 1]);
-	if (count == 2)
-		return 0;
-	for (int s = LIVE_SCOPE_MACHINE; count == 3 && s <= LIVE_SCOPE_POD; s++)
-		if (strcmp(words[1], scopes[s]) == 0) {
+	for (int s = LIVE_SCOPE_MACHINE; first && s <= LIVE_SCOPE_POD; s++)
+		if (strlen(scopes[s]) == first_length && strncmp(first, scopes[s], first_length) == 0 &&
+		    rest[strspn(rest, " \t")] != '\0') {
 			change->scope = (enum live_change_scope)s;
-			return 0;
+			first = rest;
+			break;
 		}
-	return error_set(err, EINVAL, "expected '%s [machine|rack|pod] NAME'", words[0]);
+	for (text = first; text && (name = next_word(&text, &length)); words++) {
+		if (length >= LIVE_CHANGE_NAME_BYTES)
+			return name_too_long(err);
+		if (used + length + 2 > sizeof change->name)
+			return error_set(err, EINVAL, "the names are longer than %d bytes",
+					 LIVE_CHANGE_NAMES_BYTES - 1);
+		used += (size_t)snprintf(change->name + used, sizeof change->name - used, "%s%.*s",
+					 words > 0 ? " " : "", (int)length, name);
+	}
+	return words > 0 ? 0 : error_set(err, EINVAL, "expected '%s [machine|rack|pod] NAME...'", word);
 }
 
 static int parse_add(char words[WORDS][LIVE_CHANGE_NAME_BYTES], size_t count, struct live_change *change,
@@ -75,19 +107,17 @@ int live_change_parse(const char *text, struct live_change *change, struct error
 {
 	char words[WORDS][LIVE_CHANGE_NAME_BYTES];
 	bool too_long;
-	size_t count = split(text, words, &too_long);
+	size_t count = split(text, words, &too_long), length;
+	const char *rest = text, *word;
 
 	*change = (struct live_change){0};
+	word = next_word(&rest, &length);
+	for (size_t i = 0; word && i < sizeof states / sizeof *states; i++)
+		if (strlen(states[i].word) == length && strncmp(word, states[i].word, length) == 0)
+			return parse_state(rest, states[i].word, states[i].state, change, err);
 	if (too_long)
-		return error_set(err, EINVAL, "a name is too long; expected at most %d bytes",
-				 LIVE_CHANGE_NAME_BYTES - 1);
+		return name_too_long(err);
 	if (count >= 2 && count <= WORDS) {
-		if (strcmp(words[0], "drain") == 0)
-			return parse_state(words, count, LIVE_DRAINING, change, err);
-		if (strcmp(words[0], "up") == 0)
-			return parse_state(words, count, LIVE_UP, change, err);
-		if (strcmp(words[0], "down") == 0)
-			return parse_state(words, count, LIVE_DOWN, change, err);
 		if (strcmp(words[0], "add") == 0)
 			return parse_add(words, count, change, err);
 		if (strcmp(words[0], "curve") == 0 && count == 4 && strcmp(words[2], ":=") == 0) {
@@ -103,12 +133,18 @@ int live_change_parse(const char *text, struct live_change *change, struct error
 		}
 	}
 	return error_set(err, EINVAL,
-			 "unknown change '%.100s'; expected 'drain|up|down [machine|rack|pod] NAME', 'add N machines "
-			 "like NAME', 'curve NAME := OTHER' or 'cancel JOB'",
+			 "unknown change '%.100s'; expected 'drain|up|down|fail [machine|rack|pod] NAME...', 'add N "
+			 "machines like NAME', 'curve NAME := OTHER' or 'cancel JOB'",
 			 text);
 }
 
-static bool in_scope(const struct cluster *cluster, uint32_t machine, const struct live_change *change)
+static bool is_word(const char *name, const char *word, size_t length)
+{
+	return strlen(name) == length && strncmp(name, word, length) == 0;
+}
+
+static bool in_scope(const struct cluster *cluster, uint32_t machine, enum live_change_scope scope, const char *name,
+		     size_t length)
 {
 	const struct cluster_machine *of = &cluster->machines[machine];
 	const struct cluster_rack *rack;
@@ -116,14 +152,31 @@ static bool in_scope(const struct cluster *cluster, uint32_t machine, const stru
 	if (!of->name)
 		return false;
 	rack = &cluster->racks[of->rack];
-	switch (change->scope) {
+	switch (scope) {
 	case LIVE_SCOPE_MACHINE:
-		return strcmp(of->name, change->name) == 0;
+		return is_word(of->name, name, length);
 	case LIVE_SCOPE_RACK:
-		return strcmp(rack->name, change->name) == 0;
+		return is_word(rack->name, name, length);
 	default:
-		return strcmp(cluster->pods[rack->pod], change->name) == 0;
+		return is_word(cluster->pods[rack->pod], name, length);
 	}
+}
+
+/* All names must be known before the first state is set. */
+static int check_names(const struct live *live, const struct live_change *change, struct error *err)
+{
+	const char *text = change->name, *name;
+	size_t length;
+
+	while ((name = next_word(&text, &length))) {
+		bool any = false;
+
+		for (uint32_t m = 0; m < live->cluster->machine_count && !any; m++)
+			any = in_scope(live->cluster, m, change->scope, name, length);
+		if (!any)
+			return error_set(err, ENOENT, "unknown %s '%.*s'", scopes[change->scope], (int)length, name);
+	}
+	return 0;
 }
 
 /* Sets the state of a machine; its slots, rack and pod stay. */
@@ -138,19 +191,19 @@ static int set_state(struct live *live, uint32_t machine, enum live_machine_stat
 static int apply_state(struct live *live, const struct live_change *change,
 		       void (*touched)(void *context, uint32_t machine), void *context, struct error *err)
 {
-	static const char *const scopes[] = {"machine", "rack", "pod"};
-	bool any = false;
-	int code = 0;
+	const char *text = change->name, *name;
+	size_t length;
+	int code = check_names(live, change, err);
 
-	for (uint32_t m = 0; m < live->cluster->machine_count && code == 0; m++) {
-		if (!in_scope(live->cluster, m, change))
-			continue;
-		any = true;
-		code = set_state(live, m, change->state, err);
-		if (touched)
-			touched(context, m);
-	}
-	return any ? code : error_set(err, ENOENT, "unknown %s '%s'", scopes[change->scope], change->name);
+	while (code == 0 && (name = next_word(&text, &length)))
+		for (uint32_t m = 0; m < live->cluster->machine_count && code == 0; m++) {
+			if (!in_scope(live->cluster, m, change->scope, name, length))
+				continue;
+			code = set_state(live, m, change->state, err);
+			if (touched)
+				touched(context, m);
+		}
+	return code;
 }
 
 static int apply_add(struct live *live, const struct live_change *change,
@@ -170,7 +223,7 @@ static int apply_add(struct live *live, const struct live_change *change,
 		 live->cluster->pods[live->cluster->racks[live->cluster->machines[like].rack].pod]);
 	for (uint32_t i = 0; i < change->count && code == 0; i++) {
 		do
-			snprintf(name, sizeof name, "%s.%u", change->name, ++number);
+			snprintf(name, sizeof name, "%.*s.%u", LIVE_CHANGE_NAME_BYTES - 1, change->name, ++number);
 		while (cluster_find_machine(live->cluster, name) >= 0);
 		code = live_machine_set(live, name, rack, pod, slots, LIVE_UP, err);
 		if (code == 0 && touched)

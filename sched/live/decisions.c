@@ -76,10 +76,14 @@ int live_decide(struct live *live, const struct live_decision *what, const struc
 
 int live_place(struct live *live, struct live_job *job, struct live_task *task, double now_s)
 {
-	const struct live_decision what = {
-		.kind = LIVE_PLACE, .at_s = now_s, .waited_s = fmax(0, now_s - task->since_s)};
+	const struct live_decision what = {.kind = LIVE_PLACE,
+					   .at_s = now_s,
+					   .waited_s = fmax(0, now_s - task->since_s),
+					   .recovers = task->recovery == LIVE_RECOVERY_PLACED && task->lost_on >= 0};
 	int code;
 
+	if (task->lost_on < 0)
+		task->recovery = LIVE_RECOVERY_NONE;
 	live_set_state(live, job, task, LIVE_DECIDED, now_s);
 	code = live_decide(live, &what, job, task, -1, task->machine);
 	if (code == 0 && live->settings.confirm_at_once)

@@ -414,7 +414,9 @@ int live_explain(struct live *live, const char *job_id, const char *task_name, s
 		count -= count == most;
 		candidates[count++] = candidate_at(live, job, task, (uint32_t)task->machine);
 	}
-	if (task->state == LIVE_RUNNING && live_task_number(job, task) != job->root)
+	if (task->state == LIVE_DECIDED || task->state == LIVE_RUNNING)
+		live_recovery_say(task, why);
+	if (why[0] == '\0' && task->state == LIVE_RUNNING && live_task_number(job, task) != job->root)
 		say_why_stays(live, job, task, candidates, count, live->network_s, why);
 	if (why[0] == '\0' && live_task_number(job, task) == job->root)
 		say_why_root_here(live, job, why);

@@ -66,8 +66,7 @@ static int enter_root(struct live *live, struct live_job *job, double now_s)
 	return code == 0 ? flownet_task_ended(live->net, job->number, job->root) : code;
 }
 
-/* The job's tasks that have neither ended nor been given up. */
-static uint32_t open_tasks(const struct live_job *job)
+uint32_t live_open_tasks(const struct live_job *job)
 {
 	uint32_t open = 0;
 
@@ -92,7 +91,7 @@ int live_enter_job(struct live *live, struct live_job *job, double now_s)
 	for (uint32_t t = 0; t < job->task_count && code == 0; t++)
 		if (t != job->root)
 			code = enter_task(live, job, &job->tasks[t], now_s);
-	return code == 0 ? flownet_job_expects(live->net, job->number, open_tasks(job)) : code;
+	return code == 0 ? flownet_job_expects(live->net, job->number, live_open_tasks(job)) : code;
 }
 
 static struct live_job *make_job(struct live *live, const struct job *job, uint32_t owner, bool may_move, double now_s)
@@ -123,6 +122,7 @@ static struct live_job *make_job(struct live *live, const struct job *job, uint3
 						    .machine = -1,
 						    .origin = -1,
 						    .came_from = -1,
+						    .lost_on = -1,
 						    .moved_s = -INFINITY,
 						    .started_s = now_s,
 						    .move = MIGRATION_NOT_PROPOSED,
@@ -214,6 +214,8 @@ int live_restore(struct live *live, const struct job *job, uint32_t owner, bool 
 		task->came_from = tasks[t].came_from;
 		task->moved_s = tasks[t].moved_s;
 		task->started_s = tasks[t].started_s;
+		task->lost_on = task->state == LIVE_WAITING ? tasks[t].lost_on : -1;
+		live->lost = live->lost || task->lost_on >= 0;
 		task->dirty = false;
 		made->ended_count += task->state == LIVE_ENDED;
 		if (task->state == LIVE_ENDED) {

@@ -3,7 +3,8 @@
  * The live state's fields. Each file uses only the files named before it: names.c has the names of states; queries.c
  * reads the state; calls.c records calls; marks.c has the lists of tasks and jobs to visit; jobs.c adds and removes
  * jobs; reports.c takes the executor's reports; decisions.c, moves.c, review.c and gang.c make decisions; measure.c
- * takes measurements; world.c has the cluster, the curves and the network; step.c runs rounds.
+ * takes measurements; world.c has the cluster, the curves and the network; recover.c places the tasks of failed
+ * machines; step.c runs rounds.
  */
 #ifndef SCHED_LIVE_PRIV_H
 #define SCHED_LIVE_PRIV_H
@@ -85,6 +86,9 @@ struct live {
 		draining_count; /* at the last round: number of machines in the network, and of draining machines */
 	double expired_s;       /* live_expire() has withdrawn the measurements made before this time */
 	double network_s;       /* the time up to which flownet_time_passed() has advanced the network */
+	bool lost;              /* tasks lost their machines since the last recovery */
+	double lost_s;          /* time of the first step after that; INFINITY: none yet */
+	json_t *recovery;       /* see live_last_recovery() */
 	bool changed;           /* a round is due */
 	double look_again_s; /* time at which a round is due even without an event, because a refused move may then be
 				allowed, or a held job tried again; INFINITY: none */
@@ -130,6 +134,8 @@ void live_note_name(struct live *live, const char *call, const char *name);
 void live_note_number(struct live *live, const char *call, double number);
 void live_note_machine(struct live *live, uint32_t machine);
 void live_note_curve(struct live *live, const struct live_curve *curve);
+/* Also notes the figures of live->recovery, without its lists: the flows of a large cluster would fill the journal. */
+void live_note_recovery(struct live *live, const json_t *places, double now_s);
 /* `restored`: the states of the tasks before a restart; NULL: a new job. */
 void live_note_job(struct live *live, const struct job *job, uint32_t owner, bool may_move,
 		   const struct live_task *restored, double now_s);
@@ -212,6 +218,21 @@ int live_gangs_settle(struct live *live, double now_s);
 
 /* world.c: builds placer and network from cluster, curves and jobs. 0 or -errno with err set. */
 int live_build(struct live *live, double now_s, struct error *err);
+
+/* jobs.c: number of the job's tasks that have neither ended nor been given up. */
+uint32_t live_open_tasks(const struct live_job *job);
+
+/*
+ * recover.c: before a round, places the tasks that lost their machines and have flows; leaves the others to the policy.
+ * 0 or -errno with err set.
+ */
+int live_recover(struct live *live, double now_s, struct error *err);
+/* Seconds until live_recover() is due; INFINITY: it is not needed. */
+double live_recovery_wait_s(const struct live *live, double now_s);
+/* Places tasks: a list of [job, task, machine], as live_recover() records it. 0 or -errno with err set. */
+int live_recover_again(struct live *live, const json_t *places, double now_s, struct error *err);
+/* Writes how the task that lost its machine got this one; leaves why[] unchanged if it lost none. */
+void live_recovery_say(const struct live_task *task, char why[static 160]);
 
 /* replay_performance.c: mean performance of the jobs of a replay, sampled once per second. */
 struct replay_performance;

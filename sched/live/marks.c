@@ -151,6 +151,7 @@ void live_set_state(struct live *live, struct live_job *job, struct live_task *t
 	task->dirty = true;
 	task->state = state;
 	task->since_s = now_s;
+	task->lost_on = -1;
 	live_mark_changed(live, job);
 	live_mark_task(live, job, task);
 	if (state == LIVE_RUNNING && live_moves_on(live, job))

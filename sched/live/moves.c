@@ -99,6 +99,7 @@ static int make_move(struct live *live, size_t number, struct live_job *job, str
 		return code;
 	task->origin = task->machine;
 	task->machine = to;
+	task->recovery = LIVE_RECOVERY_NONE;
 	live->on_the_move++;
 	live->machines[task->origin].moving++;
 	live->machines[to].moving++;

@@ -178,7 +178,8 @@ static void read_restored(struct replay *replay, const json_t *value, struct job
 				   .since_s = json_number_value(json_array_get(value, 5)),
 				   .came_from = machine_of(replay, json_array_get(value, 6)),
 				   .moved_s = json_is_number(moved) ? json_number_value(moved) : -INFINITY,
-				   .started_s = json_number_value(json_array_get(value, 8))};
+				   .started_s = json_number_value(json_array_get(value, 8)),
+				   .lost_on = machine_of(replay, json_array_get(value, 9))};
 	if (!of_job->name)
 		json_fail(&replay->json, "call", "tasks", "expected names");
 	if ((task->state == LIVE_MOVING && !is_up(replay->live, task->origin)) ||
@@ -324,6 +325,14 @@ static int take_name(struct replay *replay, const json_t *call, const char *what
 	return live_curve_remove(replay->live, name, err);
 }
 
+static int take_recovery(struct replay *replay, const json_t *call, struct error *err)
+{
+	const json_t *places = json_need_array(&replay->json, call, "call", "places");
+	double now_s = read_number(replay, call, "now_s");
+
+	return replay->json.failed ? -EINVAL : live_recover_again(replay->live, places, now_s, err);
+}
+
 static bool is_among(const char *what, const char *const *names)
 {
 	while (*names && strcmp(*names, what) != 0)
@@ -348,6 +357,8 @@ static int take_call(struct replay *replay, const json_t *call, struct error *er
 		return take_job(replay, call, what[0] == 'r', err);
 	if (strcmp(what, "machine") == 0)
 		return take_machine(replay, call, err);
+	if (strcmp(what, "recover") == 0)
+		return take_recovery(replay, call, err);
 	if (strcmp(what, "curve") == 0)
 		return take_curve(replay, call, err);
 	if (is_among(what, reports))

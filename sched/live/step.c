@@ -135,10 +135,9 @@ static int watch_tasks(struct live *live, double now_s)
 	return code;
 }
 
-/* If nothing has changed, only advances the network's time, and does not record the call. */
+/* Returns 0 or -errno. If nothing has changed, only advances the network's time, and does not record the call. */
 static int step(struct live *live, double now_s, struct error *err)
 {
-	uint64_t before = live->last_decision;
 	int code;
 
 	live->inside = true;
@@ -170,21 +169,37 @@ static int step(struct live *live, double now_s, struct error *err)
 		live->broken = live->changed = true;
 		return code;
 	}
-	return (int)(live->last_decision - before);
+	return 0;
 }
 
 int live_step(struct live *live, double now_s, struct error *err)
 {
-	int made = step(live, now_s, err);
+	uint64_t before = live->last_decision;
+	int made;
 
+	if (live->lost && isinf(live->lost_s))
+		live->lost_s = now_s;
+	if (live_loses(live)) {
+		if (live_recovery_wait_s(live, now_s) > 0)
+			return 0;
+		made = live_recover(live, now_s, err);
+		live->inside = false;
+		if (made < 0) {
+			live->broken = true;
+			return made;
+		}
+	}
+	made = step(live, now_s, err);
 	live->inside = false;
-	return made;
+	return made < 0 ? made : (int)(live->last_decision - before);
 }
 
 double live_next_s(const struct live *live, double now_s)
 {
 	double next = live->changed || live->broken ? now_s : live->look_again_s;
 
+	if (live_loses(live) && !isinf(live->lost_s))
+		return live_recovery_wait_s(live, now_s);
 	if (live->deadline_count > 0)
 		next = fmin(next, live->deadlines[0].due_s);
 	return fmax(0, next - now_s);

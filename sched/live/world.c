@@ -17,6 +17,7 @@ void live_settings_default(struct live_settings *settings)
 					   .retry_s = 1,
 					   .attempts_maximum = 5,
 					   .max_age_s = 60,
+					   .recovery_ms = 500,
 					   .moves = MIGRATION_DEFAULTS,
 					   .decisions_kept = 10000};
 	settings->moves.hold_s = 0;
@@ -29,7 +30,7 @@ struct live *live_create(const struct live_settings *settings, struct error *err
 
 	if (live) {
 		live->settings = *settings;
-		live->look_again_s = INFINITY;
+		live->look_again_s = live->lost_s = INFINITY;
 		TAILQ_INIT(&live->changed_jobs);
 		TAILQ_INIT(&live->gangs);
 		TAILQ_INIT(&live->reviews);
@@ -72,6 +73,7 @@ void live_destroy(struct live *live)
 		live_decision_clear(&live->decisions[d]);
 	round_outcome_free(&live->outcome);
 	free(live->ready);
+	json_decref(live->recovery);
 	placer_destroy(live->placer);
 	latency_view_destroy(live->view);
 	cost_layout_destroy(live->layout);
@@ -175,6 +177,13 @@ static int add_machine(struct live *live, const char *name, const char *rack, co
 	return code == 0 ? (int)number : live_out_of_memory(err);
 }
 
+static void lose_task(struct live *live, struct live_task *task, uint32_t machine)
+{
+	task->lost_on = (int32_t)machine;
+	task->recovery = LIVE_RECOVERY_NONE;
+	live->lost = true;
+}
+
 /*
  * Cancels the moves from and to a machine that went down, and lets the tasks that ran there, or were to start there,
  * wait again.
@@ -199,10 +208,12 @@ static void lose_tasks(struct live *live, uint32_t number, double now_s)
 				continue;
 			} else if (task->state == LIVE_DECIDED) {
 				live_take_back(live, job, task, now_s);
+				lose_task(live, task, number);
 				continue;
 			}
 			task->machine = -1;
 			live_set_state(live, job, task, LIVE_WAITING, now_s);
+			lose_task(live, task, number);
 		}
 		if (job)
 			live_gang_return(live, job);
@@ -240,6 +251,15 @@ int live_machine_set(struct live *live, const char *name, const char *rack, cons
 	return enter_machine(live, (uint32_t)number) == 0 ? 0 : live_out_of_memory(err);
 }
 
+/* The machine's number may be used again: the tasks that it lost are placed as others are. */
+static void forget_losses(struct live *live, uint32_t number)
+{
+	for (uint32_t j = 0; j < live->job_count; j++)
+		for (uint32_t t = 0; live->jobs[j] && t < live->jobs[j]->task_count; t++)
+			if (live->jobs[j]->tasks[t].lost_on == (int32_t)number)
+				live->jobs[j]->tasks[t].lost_on = -1;
+}
+
 int live_machine_remove(struct live *live, const char *name, struct error *err)
 {
 	int64_t number = cluster_find_machine(live->cluster, name);
@@ -257,6 +277,7 @@ int live_machine_remove(struct live *live, const char *name, struct error *err)
 		code = flownet_machine_removed(live->net, (uint32_t)number);
 	live_note_name(live, "remove", name);
 	live->machines[number] = (struct live_machine){0};
+	forget_losses(live, (uint32_t)number);
 	live->host_count = 0;
 	if (code == 0)
 		code = placer_forget_machine(live->placer, (uint32_t)number);

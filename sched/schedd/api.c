@@ -258,6 +258,7 @@ const struct serve_route schedd_routes[] = {
 	{"GET", "/v1/decisions", schedd_get_decisions},
 	{"POST", "/v1/events", schedd_post_events},
 	{"GET", "/v1/explain", schedd_get_explain},
+	{"GET", "/v1/recovery", schedd_get_recovery},
 	{"POST", "/v1/what-if", schedd_post_what_if},
 	{"POST", "/v1/changes", schedd_post_changes},
 	{"GET", "/v1/journal", schedd_get_journal},

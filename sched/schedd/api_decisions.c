@@ -159,6 +159,22 @@ void schedd_get_explain(void *context, struct serve_call *call)
 	json_decref(history);
 }
 
+void schedd_get_recovery(void *context, struct serve_call *call)
+{
+	struct schedd *schedd = context;
+	const json_t *recovery = live_last_recovery(schedd->live);
+	struct error err = {0};
+
+	if (recovery) {
+		schedd_reply_json(schedd, call, 200, json_incref((json_t *)recovery));
+		return;
+	}
+	error_set(&err, ENOENT,
+		  schedd->network ? "no machine with flows has failed since the start"
+				  : "nomora schedd has no --network");
+	serve_reply_error(call, &err);
+}
+
 void schedd_get_journal(void *context, struct serve_call *call)
 {
 	struct schedd *schedd = context;

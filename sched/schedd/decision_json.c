@@ -10,7 +10,9 @@ static json_t *reason(const struct live_decision *decision)
 {
 	char text[200];
 
-	if (decision->drains)
+	if (decision->recovers)
+		snprintf(text, sizeof text, "its machine failed: recovery placed all lost tasks together");
+	else if (decision->drains)
 		snprintf(text, sizeof text, "the machine that it leaves is draining");
 	else if (decision->is_root)
 		snprintf(text, sizeof text, "the root: the other tasks are placed relative to it");

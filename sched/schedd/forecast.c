@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -72,25 +73,83 @@ static json_t *decisions_since(const struct live *live, uint64_t after)
 	return list;
 }
 
+/*
+ * Asks a further forked process, on its copy of the state, what the policy alone would do with the lost tasks. Returns
+ * JSON null if there are none; NULL with err set on failure.
+ */
+static json_t *ask_policy(struct live *live, double now_s, double within_s, struct error *err)
+{
+	json_error_t ignored;
+	json_t *answer;
+	int ends[2];
+	FILE *in;
+
+	if (!live_loses(live))
+		return json_null();
+	if (pipe(ends) < 0) {
+		error_set(err, errno, "pipe: %s", strerror(errno));
+		return NULL;
+	}
+	switch (fork()) {
+	case -1:
+		close(ends[0]);
+		close(ends[1]);
+		error_set(err, errno, "fork: %s", strerror(errno));
+		return NULL;
+	case 0:
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		alarm(CHILD_S);
+		answer = live_recovery_by_policy(live, now_s, within_s, err);
+		if (!answer)
+			answer = json_string(err->text);
+		json_dumpfd(answer, ends[1], JSON_ENCODE_ANY);
+		_exit(0);
+	}
+	close(ends[1]);
+	in = fdopen(ends[0], "r");
+	answer = in ? json_loadf(in, JSON_DECODE_ANY, &ignored) : NULL;
+	if (in)
+		fclose(in);
+	if (answer && !json_is_string(answer))
+		return answer;
+	error_set(err, EIO, "the policy's forecast failed: %s", answer ? json_string_value(answer) : "no answer");
+	json_decref(answer);
+	return NULL;
+}
+
+/* The recovery of the changes, with what the policy would do; NULL: no tasks with flows were lost. */
+static json_t *recovery_json(const struct live *live, json_t *policy)
+{
+	json_t *recovery = json_is_null(policy) ? NULL : json_deep_copy(live_last_recovery(live));
+
+	if (recovery)
+		json_object_set_new(recovery, "policy", policy);
+	else
+		json_decref(policy);
+	return recovery;
+}
+
 /* Runs the rounds that are due, and counts all decided and moving tasks as started, before it makes the changes. */
 static json_t *compute(struct live *live, const struct forecast_request *request, double now_s, struct error *err)
 {
 	double end_s = now_s;
-	json_t *before;
+	json_t *before, *policy = NULL;
 	uint64_t last;
 
 	if (live_settle(live, now_s, 0, &end_s, err) < 0)
 		return NULL;
 	before = totals_json(live);
 	last = live_last_decision(live);
-	if (make_changes(live, request, now_s, err) < 0 ||
-	    live_settle(live, now_s, request->within_s, &end_s, err) < 0) {
+	if (make_changes(live, request, now_s, err) == 0)
+		policy = ask_policy(live, now_s, request->within_s, err);
+	if (!policy || live_settle(live, now_s, request->within_s, &end_s, err) < 0) {
 		json_decref(before);
+		json_decref(policy);
 		return NULL;
 	}
-	return json_pack("{s:s, s:I, s:f, s:o, s:o, s:o}", "schema", "nomora.what_if/1", "last", (json_int_t)last,
+	return json_pack("{s:s, s:I, s:f, s:o, s:o, s:o, s:o*}", "schema", "nomora.what_if/1", "last", (json_int_t)last,
 			 "seconds", end_s - now_s, "before", before, "after", totals_json(live), "decisions",
-			 decisions_since(live, last));
+			 decisions_since(live, last), "recovery", recovery_json(live, policy));
 }
 
 static void write_all(int fd, const char *text, size_t bytes)

@@ -31,6 +31,17 @@ static bool find_group(struct schedd *schedd, struct error *err)
 	return group;
 }
 
+static int read_network(struct schedd *schedd, struct error *err)
+{
+	const struct schedd_options *options = &schedd->options;
+
+	if (!options->network)
+		return 0;
+	schedd->network = recovery_network_read(options->network, options->link_MBps, err);
+	schedd->options.live.network = schedd->network;
+	return schedd->network ? 0 : error_code(err, EINVAL);
+}
+
 struct schedd *schedd_create(const struct schedd_options *options, const volatile int *stop, struct error *err)
 {
 	struct schedd *schedd = calloc(1, sizeof *schedd);
@@ -55,8 +66,9 @@ struct schedd *schedd_create(const struct schedd_options *options, const volatil
 	 */
 	schedd->start = ns_sub(ns_now_monotonic(), ns_from_us(3600e6));
 	schedd->admin_gid = (gid_t)-1;
-	code = options->admin_group && !find_group(schedd, err) ? error_code(err, ENOENT)
-								: schedd_wait_for_state(schedd, &serve, stop, err);
+	code = options->admin_group && !find_group(schedd, err) ? error_code(err, ENOENT) : read_network(schedd, err);
+	if (code == 0)
+		code = schedd_wait_for_state(schedd, &serve, stop, err);
 	if (code == 0 && options->latency) {
 		schedd->mesh = mesh_create(options->latency, options->statistic);
 		code = schedd->mesh ? 0 : error_set(err, ENOMEM, "out of memory");
@@ -90,6 +102,7 @@ void schedd_destroy(struct schedd *schedd)
 	record_destroy(schedd->record);
 	mesh_destroy(schedd->mesh);
 	live_destroy(schedd->live);
+	recovery_destroy(schedd->network);
 	store_close(schedd->store);
 	free(schedd);
 }

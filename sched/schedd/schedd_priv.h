@@ -174,6 +174,7 @@ struct schedd {
 	struct schedd_options options;
 	struct store *store;
 	struct live *live;
+	struct recovery_scenario *network; /* NULL: no --network */
 	struct serve *serve;
 	struct ns start; /* time on the monotonic clock at which the clock of `live` has the value 0 */
 	struct reply *replies;
@@ -270,6 +271,7 @@ void schedd_take_submissions(struct schedd *schedd);
 void schedd_refuse_submissions(struct schedd *schedd);
 void schedd_get_decisions(void *context, struct serve_call *call);
 void schedd_post_events(void *context, struct serve_call *call);
+void schedd_get_recovery(void *context, struct serve_call *call);
 void schedd_get_explain(void *context, struct serve_call *call);
 void schedd_post_what_if(void *context, struct serve_call *call);
 void schedd_get_overview(void *context, struct serve_call *call);

@@ -54,6 +54,10 @@ const struct option_row schedd_option_rows[] = {
 	ROW_MAX_AGE(struct schedd_settings, max_age_s),
 	OPTION_FLAG(struct schedd_settings, require_measured, "require-measured", 0,
 		    "let tasks wait rather than use a machine without a measured round trip"),
+	OPTION_STRING(struct schedd_settings, network, "network", 'n', "NETWORK",
+		      "the machines' links: tasks of failed machines are placed by their flows, see Recovery"),
+	OPTION_DOUBLE(struct schedd_settings, link_MBps, "link-MBps", 0, "R", 1e-3, 1e9,
+		      "speed of the network's links for which none is known, in MB/s"),
 	OPTION_HEADING("Decisions:"),
 	OPTION_CHOICE(struct schedd_settings, policy, "policy", 'p', "NAME", policy_names,
 		      "policy that places the tasks"),
@@ -72,6 +76,10 @@ const struct option_row schedd_option_rows[] = {
 		      "pause after a task's first failure; doubles with each further failure"),
 	OPTION_INTEGER(struct schedd_settings, attempts, "attempts", 0, "N", 1, 1000,
 		       "failures after which a task is given up"),
+	OPTION_INTEGER(struct schedd_settings, recovery_ms, "recovery-ms", 0, "MS", 1, 60000,
+		       "with --network: time limit of a recovery; at the limit, the best placement so far counts"),
+	OPTION_INTEGER(struct schedd_settings, recovery_hold_ms, "recovery-hold-ms", 0, "MS", 0, 60000,
+		       "with --network: time for which a recovery waits for further machines that fail"),
 	ROWS_MIGRATION(struct schedd_settings, 'm',
 		       "move running tasks of jobs submitted with --move; advise: only report the moves"),
 	OPTION_END,
@@ -116,6 +124,8 @@ static struct live_settings live_settings(const struct schedd_settings *settings
 	live.max_age_s = settings->max_age_s;
 	live.require_measured = settings->require_measured;
 	live.moves = settings->moves;
+	live.recovery_ms = (double)settings->recovery_ms;
+	live.recovery_hold_s = (double)settings->recovery_hold_ms / 1e3;
 	return live;
 }
 
@@ -148,6 +158,8 @@ int schedd_setup_read(const struct schedd_settings *settings, struct schedd_setu
 						   .cluster = settings->cluster,
 						   .curves = settings->curves,
 						   .latency = settings->latency,
+						   .network = settings->network,
+						   .link_MBps = settings->link_MBps,
 						   .statistic = (enum latency_statistic)settings->statistic,
 						   .salvage = settings->salvage,
 						   .standby = settings->standby,
@@ -206,6 +218,9 @@ void schedd_settings_default(struct schedd_settings *settings)
 		.retry_s = live.retry_s,
 		.attempts = live.attempts_maximum,
 		.max_age_s = live.max_age_s,
+		.link_MBps = 125,
+		.recovery_ms = (int64_t)live.recovery_ms,
+		.recovery_hold_ms = 100,
 		.moves = MIGRATION_DEFAULTS,
 	};
 	for (int p = 0; p < POLICIES_MOST - 1 && policies[p]; p++)

@@ -356,7 +356,8 @@ void store_put_tasks(struct store *store, const struct live *live, const struct 
 		sqlite3_bind_int64(statement, 2, t);
 		store_bind_text(store, statement, 3, live_task_state_name(task->state));
 		store_bind_text(store, statement, 4, machine_name(live, ended_root ? job->reference : task->machine));
-		store_bind_text(store, statement, 5, machine_name(live, task->origin));
+		store_bind_text(store, statement, 5,
+				machine_name(live, task->state == LIVE_WAITING ? task->lost_on : task->origin));
 		sqlite3_bind_int64(statement, 6, task->attempts);
 		sqlite3_bind_double(statement, 7, task->since_s + offset_s);
 		store_bind_text(store, statement, 8, machine_name(live, task->came_from));

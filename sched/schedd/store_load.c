@@ -158,6 +158,7 @@ static int load_task(sqlite3_stmt *row, void *context)
 		return 0;
 	task = &loading->tasks[number];
 	*task = (struct live_task){.state = find_state(text_at(row, 1)),
+				   .lost_on = -1,
 				   .machine = find_machine(loading->live, text_at(row, 2)),
 				   .origin = find_machine(loading->live, text_at(row, 3)),
 				   .attempts = (uint32_t)sqlite3_column_int64(row, 4),
@@ -165,6 +166,10 @@ static int load_task(sqlite3_stmt *row, void *context)
 				   .came_from = find_machine(loading->live, text_at(row, 6)),
 				   .moved_s = clock_at(loading, row, 7, -INFINITY),
 				   .started_s = clock_at(loading, row, 8, loading->now_s)};
+	if (task->state == LIVE_WAITING) {
+		task->lost_on = task->origin;
+		task->origin = -1;
+	}
 	holds = task->state == LIVE_DECIDED || task->state == LIVE_RUNNING || task->state == LIVE_MOVING;
 	if (task->state == LIVE_MOVING && task->origin < 0)
 		task->state = LIVE_RUNNING;
@@ -173,6 +178,7 @@ static int load_task(sqlite3_stmt *row, void *context)
 	if (holds &&
 	    (task->machine < 0 || live_machine_state_of(loading->live, (uint32_t)task->machine) == LIVE_DOWN)) {
 		task->state = LIVE_WAITING;
+		task->lost_on = task->machine;
 		task->machine = task->origin = -1;
 	}
 	return 0;
@@ -195,6 +201,7 @@ static int load_tasks(struct loading *loading, const struct job *job)
 		loading->tasks[t] = (struct live_task){.machine = -1,
 						       .origin = -1,
 						       .came_from = -1,
+						       .lost_on = -1,
 						       .since_s = loading->now_s,
 						       .started_s = loading->now_s,
 						       .moved_s = -INFINITY};

@@ -54,7 +54,7 @@ with open(folder + "/latency.csv", "w") as mesh:
                 print(f"h{a},h{b},20,20,20,0,100,{int(time.time())}", file=mesh)
 command = [bin_folder + "/nomora-schedd", "schedd", "--state", folder + "/state", "--socket", folder + "/socket"]
 command += ["--cluster", folder + "/cluster.json", "--curves", source + "/curves", "--latency", folder + "/latency.csv"]
-command += ["--max-age", "0"]
+command += ["--max-age", "0", "--network", "leafspine:2,1,4", "--recovery-hold-ms", "0"]
 daemon = subprocess.Popen(command, stderr=subprocess.DEVNULL)
 try:
     limit = time.time() + 30
@@ -104,11 +104,11 @@ try:
         check(f"{method} {path.format(**names)}{query}: {wanted}", good, told)
         return value
 
-    job = {"id": "web", "curve": "memcached", "root": 0, "tasks": 3, "command": ["true"]}
+    job = {"id": "web", "curve": "memcached", "root": 0, "tasks": 3, "command": ["true"], "graph": [[0, 1, 1, 60], [0, 2, 1, 30, 5]]}
     calls("POST", "/v1/jobs", 200, json.dumps({**job, "id": "dry"}), "?dry_run=1")
     calls("POST", "/v1/jobs", 201, json.dumps(job), "?move=1&restart_s=2")
     calls("POST", "/v1/jobs", 200, json.dumps(job))
-    calls("POST", "/v1/jobs", 409, json.dumps({**job, "tasks": 2}))
+    calls("POST", "/v1/jobs", 409, json.dumps({**job, "tasks": 4}))
     calls("POST", "/v1/jobs", 400, json.dumps(job) + "\n{")
     calls("POST", "/v1/jobs", 400, json.dumps({**job, "id": "x", "curve": "none"}))
     calls("POST", "/v1/jobs", 400, "", "?restart_s=soon")
@@ -130,6 +130,9 @@ try:
     calls("GET", "/v1/explain/{job}/{task}", 200, job="web", task="t1")
     calls("GET", "/v1/explain/{job}/{task}", 404, job="web", task="t9")
     calls("POST", "/v1/what-if", 200, json.dumps({"changes": ["down h0"], "jobs": json.dumps({**job, "id": "y"}), "within_s": 10}))
+    calls("GET", "/v1/recovery", 404)
+    forecast = calls("POST", "/v1/what-if", 200, json.dumps({"changes": ["fail h0 " + decided[0]["to"]]}))
+    check("a forecast has the recovery", forecast.get("recovery", {}).get("tasks"), forecast)
     calls("POST", "/v1/what-if", 404, json.dumps({"changes": ["down h9"]}))
     calls("POST", "/v1/what-if", 400, json.dumps({"changes": ["dance h0"]}))
     calls("POST", "/v1/changes", 200, json.dumps({"changes": ["drain h3"]}))
@@ -143,6 +146,11 @@ try:
     calls("DELETE", "/v1/machines/{name}", 200, name="spare")
     calls("DELETE", "/v1/machines/{name}", 404, name="spare")
     calls("DELETE", "/v1/machines/{name}", 409, name=decided[0]["to"] if decided else "h0")
+    calls("POST", "/v1/changes", 200, json.dumps({"changes": ["up h3", "fail " + decided[0]["to"]]}))
+    limit = time.time() + 30
+    while ask("GET", "/v1/recovery")[0] == 404 and time.time() < limit:
+        time.sleep(0.01)
+    calls("GET", "/v1/recovery", 200)
     calls("PUT", "/v1/curves/{name}", 200, open(source + "/curves/spark.json").read(), name="mine")
     calls("PUT", "/v1/curves/{name}", 400, "{}", name="mine")
     calls("GET", "/v1/curves", 200)

@@ -23,6 +23,10 @@ Test(live_change, each_kind_is_read_with_its_scope_and_names)
 		 {.kind = LIVE_CHANGE_STATE, .state = LIVE_DOWN, .scope = LIVE_SCOPE_RACK, .name = "r1"}},
 		{"drain pod p",
 		 {.kind = LIVE_CHANGE_STATE, .state = LIVE_DRAINING, .scope = LIVE_SCOPE_POD, .name = "p"}},
+		{"fail m1  m2 rack", {.kind = LIVE_CHANGE_STATE, .state = LIVE_DOWN, .name = "m1 m2 rack"}},
+		{"fail rack r1 r2",
+		 {.kind = LIVE_CHANGE_STATE, .state = LIVE_DOWN, .scope = LIVE_SCOPE_RACK, .name = "r1 r2"}},
+		{"drain rack", {.kind = LIVE_CHANGE_STATE, .state = LIVE_DRAINING, .name = "rack"}},
 		{"add 1 machine like m1", {.kind = LIVE_CHANGE_ADD, .count = 1, .name = "m1"}},
 		{"add 100000 machines like m2", {.kind = LIVE_CHANGE_ADD, .count = 100000, .name = "m2"}},
 		{"curve a := b", {.kind = LIVE_CHANGE_CURVE, .name = "a", .other = "b"}},
@@ -49,10 +53,9 @@ Test(live_change, a_bad_change_is_refused_with_what_was_expected)
 		const char *text, *message;
 	} cases[] = {
 		{"", "unknown change ''"},
-		{"drain", "unknown change 'drain'"},
+		{"drain", "expected 'drain [machine|rack|pod] NAME...'"},
+		{"fail  ", "expected 'fail [machine|rack|pod] NAME...'"},
 		{"burn r1", "unknown change 'burn r1'"},
-		{"drain room r1", "expected 'drain [machine|rack|pod] NAME'"},
-		{"up rack r1 r2", "expected 'up [machine|rack|pod] NAME'"},
 		{"add 1 machine like", "expected 'add N machines like NAME'"},
 		{"add x machines like m1", "expected 'add N machines like NAME'"},
 		{"add 1x machines like m1", "expected 'add N machines like NAME'"},
@@ -74,6 +77,10 @@ Test(live_change, a_bad_change_is_refused_with_what_was_expected)
 		err = (struct error){0};
 		cr_expect_eq(live_change_parse(cases[i].text, &change, &err), -EINVAL, "%s", cases[i].text);
 		cr_expect(strstr(err.text, cases[i].message) == err.text, "%s: %s", cases[i].text, err.text);
+	}
+	for (int length = 255; length <= 256; length++) {
+		snprintf(text, sizeof text, "fail m1 %0*d", length, 0);
+		cr_expect_eq(live_change_parse(text, &change, &err), length == 255 ? 0 : -EINVAL);
 	}
 	for (int length = 255; length <= 256; length++) {
 		err = (struct error){0};
@@ -143,6 +150,14 @@ Test(live_change, states_are_set_for_a_machine_a_rack_or_a_pod)
 	cr_expect_str_eq(err.text, "unknown machine 'p'");
 	expect_states(live, "UUUUUUd");
 	cr_expect_str_eq(touched.numbers, "");
+	cr_expect_eq(apply(live, "fail m1 room", &touched, &err), -ENOENT);
+	cr_expect_str_eq(err.text, "unknown machine 'room'");
+	expect_states(live, "UUUUUUd");
+	cr_expect_eq(apply(live, "fail m1 m3", &touched, &err), 0);
+	cr_expect_str_eq(touched.numbers, "1 3 ");
+	expect_states(live, "UDUDUUd");
+	cr_expect_eq(apply(live, "up rack r0 r1", &touched, &err), 0);
+	expect_states(live, "UUUUUUd");
 	/* A removed machine is no longer in its rack. */
 	cr_assert_eq(live_machine_remove(live, "m4", &err), 0, "%s", err.text);
 	cr_expect_eq(apply(live, "drain rack r1", &touched, &err), 0);

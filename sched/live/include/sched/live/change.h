@@ -2,7 +2,8 @@
 /*
  * Changes of a cluster, which are made or only forecast. Each is a line of text:
  *
- *   drain|up|down [machine|rack|pod] NAME    drain: gets no new tasks; up: gets tasks again; down: its tasks wait again
+ *   drain|up|down|fail [machine|rack|pod] NAME...
+ *                      drain: gets no new tasks; up: gets tasks again; down, fail: its tasks wait again
  *   add N machines like NAME                 same rack and slots; named NAME.1, NAME.2, ...
  *   curve NAME := OTHER                      jobs of curve NAME use the curve OTHER
  *   cancel JOB
@@ -18,14 +19,14 @@
 enum live_change_kind { LIVE_CHANGE_STATE, LIVE_CHANGE_ADD, LIVE_CHANGE_CURVE, LIVE_CHANGE_CANCEL };
 enum live_change_scope { LIVE_SCOPE_MACHINE, LIVE_SCOPE_RACK, LIVE_SCOPE_POD };
 
-enum { LIVE_CHANGE_NAME_BYTES = 256, LIVE_CHANGE_MACHINES_MAXIMUM = 100000 };
+enum { LIVE_CHANGE_NAME_BYTES = 256, LIVE_CHANGE_NAMES_BYTES = 4096, LIVE_CHANGE_MACHINES_MAXIMUM = 100000 };
 
 struct live_change {
 	enum live_change_kind kind;
-	enum live_change_scope scope;  /* of STATE */
-	enum live_machine_state state; /* of STATE */
-	uint32_t count;                /* of ADD */
-	char name[LIVE_CHANGE_NAME_BYTES];
+	enum live_change_scope scope;       /* of STATE */
+	enum live_machine_state state;      /* of STATE */
+	uint32_t count;                     /* of ADD */
+	char name[LIVE_CHANGE_NAMES_BYTES]; /* of STATE: one or more, with a blank between them */
 	char other[LIVE_CHANGE_NAME_BYTES]; /* of CURVE */
 };
 

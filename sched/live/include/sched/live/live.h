@@ -51,6 +51,7 @@
 #include <model/curve.h>
 #include <model/jobs.h>
 #include <model/latency_matrix.h>
+#include <model/recovery.h>
 #include <sched/cost/latency_view.h>
 #include <sched/migration/migration.h>
 #include <sched/policy/policy.h>
@@ -70,6 +71,13 @@ struct live_settings {
 	bool require_measured;     /* a task waits for a machine whose round trip to the root is measured */
 	/* With MIGRATION_ADVISE, makes a decision of the kind LIVE_ADVICE instead of a move. */
 	struct migration_settings moves;
+	/*
+	 * The access links of the machines, by which tasks that lose their machine are placed (recover.c); borrowed.
+	 * NULL: the policy places them. recovery_ms: time limit of a solve. recovery_hold_s: time from the first loss
+	 * to the solve, so that machines that fail together are one problem.
+	 */
+	const struct recovery_scenario *network;
+	double recovery_ms, recovery_hold_s;
 	uint32_t decisions_kept; /* minimum number of the latest decisions that stay readable; older ones are dropped */
 	/*
 	 * Callbacks for a journal; may be NULL. measured() gets the measurements that differ from the previous value of
@@ -84,7 +92,8 @@ struct live_settings {
 /*
  * The defaults: policy nomora, interpolated performance, confirmation by an executor within 60 s, 5 attempts with a
  * first pause of 1 s, measurements valid for 60 s, moves off; for moves: gain 0.1, hold_s 0, 4 tasks at a time,
- * no limit per machine or job, no restart cost, no return within 600 s; 10,000 decisions kept.
+ * no limit per machine or job, no restart cost, no return within 600 s; no network, a limit of 500 ms for recovery
+ * without a hold; 10,000 decisions kept.
  */
 void live_settings_default(struct live_settings *settings);
 
@@ -95,6 +104,19 @@ enum live_machine_state { LIVE_UP, LIVE_DRAINING, LIVE_DOWN };
 const char *live_machine_state_name(enum live_machine_state state);
 int live_machine_state_find(const char *name); /* -1: unknown */
 
+/* How a task that lost its machine got another one, in clusters with a network. LIVE_RECOVERY_NONE: it lost none. */
+enum live_recovery {
+	LIVE_RECOVERY_NONE,
+	LIVE_RECOVERY_PLACED,   /* by the joint optimum of sched/recovery, or its best answer within the time limit */
+	LIVE_RECOVERY_NO_FLOWS, /* this and below: by the policy; no flow to a task that has or lost a machine is stated
+				 */
+	LIVE_RECOVERY_HELD,     /* the job waits until a minimum number of its tasks can start together */
+	LIVE_RECOVERY_SLOTS,    /* the lost tasks do not all fit */
+	LIVE_RECOVERY_LINKS,    /* in every placement, a flow needs a link without capacity */
+	LIVE_RECOVERY_LATE,     /* no placement was found within the time limit */
+	LIVE_RECOVERY_CUT_OFF,  /* the machine cannot be reached from the job's root */
+};
+
 struct live_task {
 	char *name;
 	enum live_task_state state;
@@ -102,14 +124,17 @@ struct live_task {
 	int32_t origin;    /* of a moving task: machine on which it still runs; -1: none */
 	int32_t came_from; /* machine to which the task may not soon return: the one it left by its last move, or the
 			      target of that move if the move failed; -1: none */
-	double since_s;    /* when the state began */
-	double moved_s;    /* end of the last move */
-	double retry_s;    /* end of the pause after a failure; 0: no pause */
-	uint32_t attempts; /* number of failures since the task last started */
-	uint64_t decision; /* number of the last decision about the task; 0: none */
-	double started_s;  /* time of the task's first start since it last waited; moves do not change it */
-	bool dirty;        /* changed since live_take_changes() */
-	uint32_t deadline; /* 1 + index in the heap of deadlines; 0: not in the heap */
+	int32_t lost_on;   /* of a waiting task whose machine failed: that machine; -1: none */
+	enum live_recovery recovery;
+	float slowest_s;            /* with LIVE_RECOVERY_PLACED: transfer time of the slowest job, in that placement */
+	double since_s;             /* when the state began */
+	double moved_s;             /* end of the last move */
+	double retry_s;             /* end of the pause after a failure; 0: no pause */
+	uint32_t attempts;          /* number of failures since the task last started */
+	uint64_t decision;          /* number of the last decision about the task; 0: none */
+	double started_s;           /* time of the task's first start since it last waited; moves do not change it */
+	bool dirty;                 /* changed since live_take_changes() */
+	uint32_t deadline;          /* 1 + index in the heap of deadlines; 0: not in the heap */
 	struct migration_task move; /* the last move that the network proposed for the task */
 	int32_t advised_to; /* machine of the last LIVE_ADVICE about the present series of proposals; -1: none */
 };
@@ -158,6 +183,7 @@ struct live_decision {
 	double gain;     /* of a move: predicted performance on `to` minus that on `from` */
 	double waited_s; /* of a placement: time for which the task has waited */
 	bool drains;     /* a move away from a draining machine */
+	bool recovers;   /* placed by recovery, see struct live_settings.network */
 };
 
 struct live *live_create(const struct live_settings *settings, struct error *err);
@@ -299,8 +325,23 @@ struct live_candidate {
 int live_explain(struct live *live, const char *job, const char *task, struct live_candidate *candidates, size_t most,
 		 char why[static 160], struct error *err);
 
+/*
+ * The last recovery as nomora.recovery-live/1, borrowed until the next call that changes the state; NULL: there was
+ * none.
+ */
+const json_t *live_last_recovery(const struct live *live);
+/* True if tasks have lost their machines, and a recovery is due. */
+bool live_loses(const struct live *live);
+/*
+ * What the policy alone would do with the tasks that recovery would place in the next step, and what the flows would
+ * then take, as the member `policy` of nomora.recovery-live/1. It settles the live state as live_settle() does: call it
+ * in a forked process. JSON null: there are no such tasks. NULL with err set on failure.
+ */
+json_t *live_recovery_by_policy(struct live *live, double now_s, double within_s, struct error *err);
+
 struct live_totals {
 	uint64_t rounds, solver_errors, timeouts, decisions, moves;
+	uint64_t recoveries, recovered;       /* recoveries solved, and tasks placed by them */
 	uint64_t refused[MIGRATION_REFUSALS]; /* proposed moves, by reason of refusal; MIGRATION_ALLOWED: accepted ones
 					       */
 	double last_round_s, solver_s;        /* wall clock time in the solver: of the last round, and in total */

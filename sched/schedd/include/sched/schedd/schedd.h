@@ -62,6 +62,8 @@ struct schedd_options {
 	const char *curves;         /* folder of curves, read at the start; NULL: none */
 	const char *default_curves; /* read instead if `curves` is NULL and the state has no curves; NULL: none */
 	const char *latency; /* the mesh: a live matrix, or CSV, read again whenever it is replaced; NULL: none */
+	const char *network; /* the machines' links, for recovery, as recovery_network_read() reads; NULL: none */
+	double link_MBps;    /* of links of unknown speed */
 	enum latency_statistic statistic;
 	struct windows windows; /* hours of the day at which tasks may move */
 	double journal_days;    /* age, in days, at which journal lines are removed */
@@ -93,14 +95,16 @@ int schedd_export(const char *state, FILE *out, struct error *err);
  */
 
 struct schedd_settings {
-	const char *state, *socket, *listen, *token_file, *extender, *extender_token_file, *cluster, *curves, *latency;
+	const char *state, *socket, *listen, *token_file, *extender, *extender_token_file, *cluster, *curves, *latency,
+		*network;
 	int statistic, policy, weights;
 	struct migration_settings moves;
 	const char *windows, *admin_group;
 	int64_t user_tasks, connections;
 	bool salvage, standby;
 	int64_t round_ms, attempts;
-	double journal_days, start_timeout_s, retry_s, max_age_s, omega_per_s, beta_per_s;
+	double journal_days, start_timeout_s, retry_s, max_age_s, omega_per_s, beta_per_s, link_MBps;
+	int64_t recovery_ms, recovery_hold_ms;
 	bool require_measured, no_executor, gap, journal_brief;
 };
 

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tasks of failed machines, placed by recovery: random worlds, judged by sums of this file's own. */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/rng.h>
+#include <sched/live/calls.h>
+#include <sched/live/change.h>
+
+#include "fixture.h"
+
+enum { MACHINES = 10, JOBS = 4, TASKS_MOST = 8 };
+
+/* A world, and the journal of its calls. */
+struct world {
+	struct live *live;
+	struct recovery_scenario *network;
+	FILE *journal;
+	char *text;
+	size_t bytes;
+	int64_t time_us;
+	uint64_t seen;
+};
+
+static void print(struct world *world, struct journal_event event)
+{
+	event.time_us = world->time_us++;
+	event.run_us = JOURNAL_RUN_UNKNOWN;
+	cr_assert(journal_print(world->journal, &event));
+}
+
+static void note_call(void *context, const char *call)
+{
+	print(context, (struct journal_event){.kind = JOURNAL_CALL, .definition = call});
+}
+
+static void note_decisions(struct world *world)
+{
+	size_t count;
+	const struct live_decision *decisions = live_decisions(world->live, world->seen, &count);
+
+	for (size_t d = 0; d < count; d++) {
+		struct journal_event event;
+
+		live_decision_event(&decisions[d], 0, &event);
+		print(world, event);
+	}
+	world->seen = live_last_decision(world->live);
+}
+
+static void step(struct world *world, double now_s)
+{
+	fixture_step(world->live, now_s);
+	note_decisions(world);
+}
+
+static void confirm_all(struct world *world, double now_s)
+{
+	uint32_t jobs;
+	struct live_job *const *list = live_jobs(world->live, &jobs);
+
+	for (uint32_t j = 0; j < jobs; j++)
+		if (list[j])
+			fixture_confirm(world->live, list[j]->id, now_s);
+}
+
+static void submit_random(struct live *live, struct rng *rng, int number)
+{
+	uint32_t tasks = 3 + (uint32_t)rng_below(rng, TASKS_MOST - 2);
+	char id[8], graph[2048] = "[", *at = graph + 1;
+	struct error err = {0};
+
+	for (uint32_t t = 1; t < tasks; t++)
+		at += sprintf(at, "%s[%u, %u, 1, %u, %u]", t > 1 ? ", " : "", (unsigned)rng_below(rng, t), t,
+			      (unsigned)(rng_below(rng, 4) ? 10 + rng_below(rng, 90) : 0),
+			      (unsigned)(rng_below(rng, 2) ? 10 + rng_below(rng, 90) : 0));
+	strcpy(at, "]");
+	snprintf(id, sizeof id, "j%d", number);
+	cr_assert_eq(fixture_submit_graph(live, id, tasks, false,
+					  (struct job_limits){.minimum_tasks = rng_below(rng, 5) ? 0 : 2},
+					  rng_below(rng, 6) ? graph : NULL, &err),
+		     0, "%s", err.text);
+}
+
+/* Ten machines of 4 slots with links of different speeds, and running jobs: the same for the same seed. */
+static void world_make(struct world *world, uint64_t seed)
+{
+	struct live_settings settings;
+	struct error err = {0};
+	struct rng rng;
+
+	*world = (struct world){.network = recovery_create()};
+	rng_seed(&rng, seed);
+	world->journal = open_memstream(&world->text, &world->bytes);
+	cr_assert(journal_print_header(world->journal, 0, NULL));
+	live_settings_default(&settings);
+	settings.max_age_s = 0;
+	settings.network = world->network;
+	settings.recovery_ms = 5000;
+	settings.called = note_call;
+	settings.context = world;
+	world->live = fixture_make(&settings);
+	for (int m = 0; m < MACHINES; m++) {
+		static const double speeds[] = {10, 40, 125};
+		char name[8], rack[8];
+		double MBps = speeds[rng_below(&rng, 3)];
+		struct recovery_server server = {
+			.name = name, .egress_MBps = MBps, .ingress_MBps = rng_below(&rng, 4) ? MBps : MBps / 2};
+
+		snprintf(name, sizeof name, "m%d", m);
+		snprintf(rack, sizeof rack, "r%d", m / 3);
+		cr_assert_eq(live_machine_set(world->live, name, rack, "p", 4, LIVE_UP, &err), 0, "%s", err.text);
+		if (m != 9 || rng_below(&rng, 2)) /* the last machine may not be in the network */
+			cr_assert_geq(recovery_add_server(world->network, &server), 0);
+	}
+	for (int j = 0; j < JOBS; j++)
+		submit_random(world->live, &rng, j);
+	fixture_step(world->live, 1);
+	confirm_all(world, 1);
+	world->seen = 0;
+	note_decisions(world);
+}
+
+static void world_free(struct world *world)
+{
+	live_destroy(world->live);
+	recovery_destroy(world->network);
+	fclose(world->journal);
+	free(world->text);
+}
+
+static void fail(struct live *live, uint32_t machine)
+{
+	char text[16];
+	struct live_change change;
+	struct error err = {0};
+
+	snprintf(text, sizeof text, "down m%u", machine);
+	cr_assert_eq(live_change_parse(text, &change, &err), 0);
+	cr_assert_eq(live_change_apply(live, &change, NULL, NULL, &err), 0, "%s", err.text);
+}
+
+/* No task is lost or doubled, and no machine has more tasks than slots. Returns the number of waiting tasks. */
+static uint32_t check_slots(const struct live *live)
+{
+	uint32_t jobs, used[MACHINES] = {0}, waiting = 0;
+	struct live_job *const *list = live_jobs(live, &jobs);
+
+	for (uint32_t j = 0; j < jobs; j++)
+		for (uint32_t t = 0; list[j] && t < list[j]->task_count; t++) {
+			const struct live_task *task = &list[j]->tasks[t];
+
+			waiting += task->state == LIVE_WAITING;
+			cr_assert_eq(task->state == LIVE_WAITING, task->machine < 0);
+			if (task->machine < 0)
+				continue;
+			cr_assert_eq(live_machine_state_of(live, (uint32_t)task->machine), LIVE_UP);
+			used[task->machine]++;
+		}
+	for (uint32_t m = 0; m < MACHINES; m++)
+		cr_assert_leq(used[m], live_machine_state_of(live, m) == LIVE_UP ? 4 : 0);
+	cr_assert_eq(live_find_mismatch(live), LIVE_MATCH);
+	return waiting;
+}
+
+/*
+ * The transfer time of the slowest job where the tasks are now, from the jobs alone: each of K jobs has 1/K of a link,
+ * so p is the largest load of a link times 1/K, and a job takes K p.
+ */
+static double slowest_now(const struct world *world)
+{
+	double out[MACHINES] = {0}, in[MACHINES] = {0}, slowest = 0;
+	uint32_t jobs;
+	struct live_job *const *list = live_jobs(world->live, &jobs);
+
+	for (uint32_t j = 0; j < jobs; j++)
+		for (uint32_t t = 0; list[j] && list[j]->graph && t < list[j]->task_count; t++)
+			for (size_t n = list[j]->graph->first[t]; n < list[j]->graph->first[t + 1]; n++) {
+				const struct job_neighbour *to = &list[j]->graph->neighbours[n];
+				int32_t a = list[j]->tasks[t].machine, b = list[j]->tasks[to->task].machine;
+
+				if (a < 0 || b < 0 || a == b)
+					continue;
+				out[a] += to->MB;
+				in[b] += to->MB;
+			}
+	for (uint32_t m = 0; m < MACHINES; m++) {
+		int64_t server = recovery_find_server(world->network, live_cluster(world->live)->machines[m].name);
+
+		if (server < 0)
+			continue;
+		slowest = fmax(slowest, out[m] / world->network->servers[server].egress_MBps);
+		slowest = fmax(slowest, in[m] / world->network->servers[server].ingress_MBps);
+	}
+	return slowest;
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+	return json_number_value(json_object_get(object, key));
+}
+
+static int32_t machine_at(const struct live *live, const json_t *rate, const char *key)
+{
+	const struct live_job *job = live_find_job(live, json_string_value(json_object_get(rate, "job")));
+	uint32_t t = 0;
+
+	while (strcmp(job->tasks[t].name, json_string_value(json_object_get(rate, key))) != 0)
+		t++;
+	return job->tasks[t].machine;
+}
+
+/* The rates of all flows load no link beyond its capacity, and fill the slowest one. */
+static void check_rates(const struct world *world, const json_t *recovery)
+{
+	double out[MACHINES] = {0}, in[MACHINES] = {0}, fullest = 0;
+	const json_t *rate, *rates = json_object_get(recovery, "rates");
+	size_t at;
+
+	json_array_foreach (rates, at, rate) {
+		out[machine_at(world->live, rate, "from")] += number_of(rate, "MBps");
+		in[machine_at(world->live, rate, "to")] += number_of(rate, "MBps");
+	}
+	for (uint32_t m = 0; m < MACHINES; m++) {
+		int64_t server = recovery_find_server(world->network, live_cluster(world->live)->machines[m].name);
+
+		if (server < 0)
+			continue;
+		fullest = fmax(fullest, out[m] / world->network->servers[server].egress_MBps);
+		fullest = fmax(fullest, in[m] / world->network->servers[server].ingress_MBps);
+	}
+	if (json_array_size(rates) > 0)
+		cr_assert_float_eq(fullest, 1, 1e-6, "%.12g", fullest);
+}
+
+/* The journal's calls, without the network, lead to the same decisions. */
+static void check_replay(struct world *world)
+{
+	struct live_replayed replayed;
+	struct file_lines *lines;
+	struct error err = {0};
+
+	fflush(world->journal);
+	lines = file_lines_from_memory("journal", world->text, world->bytes);
+	cr_assert_eq(live_replay(lines, NULL, &replayed, &err), 0, "%s", err.text);
+	cr_assert_eq(replayed.recorded, world->seen);
+	cr_assert_eq(replayed.decisions, world->seen);
+	cr_assert_eq(replayed.unmade, 0, "%s", replayed.first);
+	file_lines_close(lines);
+}
+
+static uint32_t count_by(const struct live *live, enum live_recovery recovery)
+{
+	uint32_t jobs, count = 0;
+	struct live_job *const *list = live_jobs(live, &jobs);
+
+	for (uint32_t j = 0; j < jobs; j++)
+		for (uint32_t t = 0; list[j] && t < list[j]->task_count; t++)
+			count += list[j]->tasks[t].recovery == recovery;
+	return count;
+}
+
+static uint32_t count_by_policy(const struct live *live)
+{
+	uint32_t count = 0;
+
+	for (int r = LIVE_RECOVERY_NO_FLOWS; r <= LIVE_RECOVERY_CUT_OFF; r++)
+		count += count_by(live, (enum live_recovery)r);
+	return count;
+}
+
+/*
+ * One to three machines fail at once, then one that just got a task: every task has one slot, the answer's figures are
+ * those of this file's sums, and the policy alone never does better by the same measure.
+ */
+Test(live_recover, lost_tasks_are_placed_together_and_never_worse_than_by_the_policy)
+{
+	uint32_t better = 0, compared = 0, placed = 0, again = 0;
+
+	for (uint64_t seed = 0; seed < 250; seed++) {
+		struct world world, other;
+		struct error err = {0};
+		const json_t *recovery;
+		struct rng rng;
+		json_t *policy;
+		uint32_t failures;
+
+		world_make(&world, seed);
+		world_make(&other, seed);
+		rng_seed(&rng, seed + 1000);
+		failures = 1 + (uint32_t)rng_below(&rng, 3);
+		for (uint32_t i = 0; i < failures; i++) {
+			uint32_t machine = (uint32_t)rng_below(&rng, MACHINES);
+
+			fail(world.live, machine);
+			fail(other.live, machine);
+		}
+		step(&world, 2);
+		check_slots(world.live);
+		recovery = live_last_recovery(world.live);
+		policy = live_recovery_by_policy(other.live, 2, 0, &err);
+		cr_assert_not_null(policy, "%s", err.text);
+		cr_assert_eq(!recovery, json_is_null(policy), "seed %d", (int)seed);
+		if (recovery && json_object_get(recovery, "slowest_s")) {
+			double mine = number_of(recovery, "slowest_s"), theirs = number_of(policy, "slowest_s");
+
+			placed += count_by(world.live, LIVE_RECOVERY_PLACED);
+			check_rates(&world, recovery);
+			if (json_is_real(json_object_get(policy, "slowest_s"))) {
+				compared++;
+				better += mine < 0.99 * theirs;
+				cr_assert_leq(mine, theirs * (1 + 1e-9), "seed %d: %g, by the policy %g", (int)seed,
+					      mine, theirs);
+			}
+			if (count_by_policy(world.live) + check_slots(world.live) == 0)
+				cr_assert_float_eq(mine, slowest_now(&world), 1e-9 * (1 + mine), "seed %d: %.12g %.12g",
+						   (int)seed, mine, slowest_now(&world));
+		}
+		json_decref(policy);
+		/* A second failure, of a machine whose tasks are decided but have not started. */
+		for (uint32_t m = 0; m < MACHINES; m++)
+			if (live_machine_state_of(world.live, m) == LIVE_UP && live_machine_tasks(world.live, m) > 0) {
+				uint64_t before = live_totals(world.live).recoveries;
+
+				fail(world.live, m);
+				step(&world, 2.1);
+				check_slots(world.live);
+				again += live_totals(world.live).recoveries > before;
+				break;
+			}
+		confirm_all(&world, 3);
+		step(&world, 4);
+		check_slots(world.live);
+		check_replay(&world);
+		world_free(&world);
+		world_free(&other);
+	}
+	cr_expect_gt(placed, 500, "%d", (int)placed);
+	cr_expect_gt(compared, 120, "%d", (int)compared);
+	cr_expect_gt(better, 20, "%d of %d", (int)better, (int)compared);
+	cr_expect_gt(again, 150, "%d", (int)again);
+}
