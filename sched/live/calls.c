@@ -102,15 +102,9 @@ void live_note_curve(struct live *live, const struct live_curve *curve)
 
 void live_note_recovery(struct live *live, const json_t *places, double now_s)
 {
-	json_t *figures;
-
-	if (!is_noted(live))
-		return;
-	figures = json_copy(live->recovery);
-	json_object_del(figures, "tasks");
-	json_object_del(figures, "rates");
-	note(live,
-	     json_pack("{s:s, s:f, s:O, s:o}", "do", "recover", "now_s", now_s, "places", places, "figures", figures));
+	if (is_noted(live))
+		note(live, json_pack("{s:s, s:f, s:O, s:o}", "do", "recover", "now_s", now_s, "places", places,
+				     "figures", live_recovery_figures(live)));
 }
 
 static const char *name_of(const struct live *live, int64_t machine)

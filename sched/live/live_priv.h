@@ -88,8 +88,8 @@ struct live {
 	double network_s;       /* the time up to which flownet_time_passed() has advanced the network */
 	bool lost;              /* tasks lost their machines since the last recovery */
 	double lost_s;          /* time of the first step after that; INFINITY: none yet */
-	json_t *recovery;       /* see live_last_recovery() */
-	bool changed;           /* a round is due */
+	struct live_recovered *recovered; /* the last recovery; NULL: none */
+	bool changed;                     /* a round is due */
 	double look_again_s; /* time at which a round is due even without an event, because a refused move may then be
 				allowed, or a held job tried again; INFINITY: none */
 	bool broken;         /* the solver failed: the network must be rebuilt */
@@ -134,7 +134,7 @@ void live_note_name(struct live *live, const char *call, const char *name);
 void live_note_number(struct live *live, const char *call, double number);
 void live_note_machine(struct live *live, uint32_t machine);
 void live_note_curve(struct live *live, const struct live_curve *curve);
-/* Also notes the figures of live->recovery, without its lists: the flows of a large cluster would fill the journal. */
+/* Also notes live_recovery_figures(), but no rates: those of a large cluster would fill the journal. */
 void live_note_recovery(struct live *live, const json_t *places, double now_s);
 /* `restored`: the states of the tasks before a restart; NULL: a new job. */
 void live_note_job(struct live *live, const struct job *job, uint32_t owner, bool may_move,
@@ -231,6 +231,9 @@ int live_recover(struct live *live, double now_s, struct error *err);
 double live_recovery_wait_s(const struct live *live, double now_s);
 /* Places tasks: a list of [job, task, machine], as live_recover() records it. 0 or -errno with err set. */
 int live_recover_again(struct live *live, const json_t *places, double now_s, struct error *err);
+/* recover_report.c: figures of the last recovery, of which there must be one. NULL: out of memory. */
+json_t *live_recovery_figures(const struct live *live);
+void live_recovered_free(struct live_recovered *recovered); /* NULL is legal */
 /* Writes how the task that lost its machine got this one; leaves why[] unchanged if it lost none. */
 void live_recovery_say(const struct live_task *task, char why[static 160]);
 

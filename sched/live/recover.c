@@ -9,35 +9,14 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <base/array.h>
-#include <sched/live/change.h>
-#include <sched/recovery/recovery.h>
 
-#include "live_priv.h"
+#include "recover_priv.h"
 
-/* MB/s of the links of machines that are not in the network. They are no candidates. */
-#define UNLISTED_MBPS 1e12
-
-struct origin {
-	struct live_job *job;
-	struct live_task *task;
-};
-
-struct loss {
-	struct live *live;
-	struct recovery_scenario *scenario;
-	uint32_t *machine_of;   /* by server */
-	int64_t *server_of;     /* by machine; -1: the number is unused */
-	struct origin *origins; /* by task of the scenario */
-	size_t origin_capacity;
-	uint32_t count; /* lost tasks */
-};
-
-static void loss_free(struct loss *loss)
+void live_loss_free(struct live_loss *loss)
 {
 	recovery_destroy(loss->scenario);
 	free(loss->machine_of);
@@ -56,7 +35,7 @@ static bool takes_part(const struct live_job *job, const struct live_task *task,
 	return task->machine >= 0 || (lost_too && is_lost(job, task));
 }
 
-static int add_servers(struct loss *loss)
+static int add_servers(struct live_loss *loss)
 {
 	const struct live *live = loss->live;
 	const struct recovery_scenario *network = live->settings.network;
@@ -104,10 +83,10 @@ static bool mark_ends(const struct live_job *job, bool lost_too, bool *ends)
 	return any;
 }
 
-static int add_task(struct loss *loss, struct live_job *job, struct live_task *task, uint32_t *number)
+static int add_task(struct live_loss *loss, struct live_job *job, struct live_task *task, uint32_t *number)
 {
 	struct recovery_task new = {.name = task->name, .stage = 1, .cpu = 1, .failed = is_lost(job, task)};
-	struct origin *origins =
+	struct live_origin *origins =
 		array_grow(loss->origins, loss->scenario->task_count, &loss->origin_capacity, sizeof *origins);
 	int64_t code;
 
@@ -119,14 +98,14 @@ static int add_task(struct loss *loss, struct live_job *job, struct live_task *t
 	if (code < 0)
 		return (int)code;
 	*number = (uint32_t)code;
-	origins[code] = (struct origin){job, task};
+	origins[code] = (struct live_origin){job, task};
 	loss->count += new.failed;
 	if (!new.failed)
 		loss->scenario->servers[new.server].cpu += 1; /* the free slots do not have the one it holds */
 	return 0;
 }
 
-static int add_flows(struct loss *loss, const struct live_job *job, const bool *ends, const uint32_t *number)
+static int add_flows(struct live_loss *loss, const struct live_job *job, const bool *ends, const uint32_t *number)
 {
 	const struct job_graph *graph = job->graph;
 	int64_t code = 0;
@@ -142,7 +121,7 @@ static int add_flows(struct loss *loss, const struct live_job *job, const bool *
 	return code < 0 ? (int)code : 0;
 }
 
-static int add_job(struct loss *loss, struct live_job *job)
+static int add_job(struct live_loss *loss, struct live_job *job)
 {
 	bool *ends = calloc(job->task_count, sizeof *ends);
 	uint32_t *number = calloc(job->task_count, sizeof *number);
@@ -180,7 +159,7 @@ static int restrict_task(struct recovery_scenario *s, uint32_t task, const bool 
 }
 
 /* If the job's root runs, restricts the other lost tasks to the machines that are fit for them, unless all are. */
-static int restrict_job(struct loss *loss, const struct recovery_application *application, bool *fit)
+static int restrict_job(struct live_loss *loss, const struct recovery_application *application, bool *fit)
 {
 	struct recovery_scenario *s = loss->scenario;
 	const struct live_job *job = loss->origins[application->first_task].job;
@@ -203,7 +182,7 @@ static int restrict_job(struct loss *loss, const struct recovery_application *ap
 	return code;
 }
 
-static int restrict_tasks(struct loss *loss)
+static int restrict_tasks(struct live_loss *loss)
 {
 	bool *fit = calloc(loss->scenario->server_count + 1u, sizeof *fit);
 	int code = fit ? 0 : -ENOMEM;
@@ -214,125 +193,20 @@ static int restrict_tasks(struct loss *loss)
 	return code;
 }
 
-static int loss_create(struct live *live, struct loss *loss)
+int live_loss_create(struct live *live, struct live_loss *loss)
 {
 	uint32_t machines = live->cluster->machine_count;
 	int code;
 
-	*loss = (struct loss){.live = live,
-			      .scenario = recovery_create(),
-			      .machine_of = calloc(machines + 1u, sizeof *loss->machine_of),
-			      .server_of = calloc(machines + 1u, sizeof *loss->server_of)};
+	*loss = (struct live_loss){.live = live,
+				   .scenario = recovery_create(),
+				   .machine_of = calloc(machines + 1u, sizeof *loss->machine_of),
+				   .server_of = calloc(machines + 1u, sizeof *loss->server_of)};
 	code = loss->scenario && loss->machine_of && loss->server_of ? add_servers(loss) : -ENOMEM;
 	for (uint32_t j = 0; j < live->job_count && code == 0; j++)
 		if (live->jobs[j] && live->jobs[j]->graph)
 			code = add_job(loss, live->jobs[j]);
 	return code == 0 && loss->count > 0 ? restrict_tasks(loss) : code;
-}
-
-/* ---- the report ---- */
-
-/* Transfer time of the slowest job; NAN: some flow never ends. */
-static double slowest_s(const struct recovery_scenario *s, double p)
-{
-	double slowest = 0;
-
-	for (uint32_t k = 0; k < s->application_count; k++)
-		slowest = fmax(slowest, recovery_transfer_time_s(s, k, p));
-	return isfinite(slowest) ? slowest : NAN;
-}
-
-static const char *server_name(const struct recovery_scenario *s, uint32_t server)
-{
-	return s->servers[server].name;
-}
-
-/* The lost tasks with their machines, and the sums of the rates of their flows. */
-static json_t *places_report(const struct loss *loss, const uint32_t *server, const double *rate_MBps)
-{
-	const struct recovery_scenario *s = loss->scenario;
-	double *sums = calloc(2 * (s->task_count + (size_t)1), sizeof *sums), *in = sums ? sums + s->task_count : NULL;
-	json_t *list = sums ? json_array() : NULL;
-
-	for (uint32_t f = 0; sums && f < s->flow_count; f++) {
-		sums[s->flows[f].from] += rate_MBps[f];
-		in[s->flows[f].to] += rate_MBps[f];
-	}
-	for (uint32_t t = 0; list && t < s->task_count; t++)
-		if (s->tasks[t].failed)
-			json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:f, s:f}", "job",
-							      loss->origins[t].job->id, "task", s->tasks[t].name,
-							      "from", server_name(s, s->tasks[t].server), "to",
-							      server_name(s, server[t]), "send_MBps", sums[t],
-							      "receive_MBps", in[t]));
-	free(sums);
-	return list;
-}
-
-static json_t *rates_report(const struct recovery_scenario *s, const double *rate_MBps)
-{
-	json_t *list = json_array();
-
-	for (uint32_t f = 0; f < s->flow_count; f++) {
-		const struct recovery_task *from = &s->tasks[s->flows[f].from];
-
-		if (rate_MBps[f] > 0)
-			json_array_append_new(list,
-					      json_pack("{s:s, s:s, s:s, s:f}", "job",
-							s->applications[from->application].name, "from", from->name,
-							"to", s->tasks[s->flows[f].to].name, "MBps", rate_MBps[f]));
-	}
-	return list;
-}
-
-/* Returns the figures of an answer: a reference to the live state's report; NULL: out of memory. */
-static json_t *report(struct live *live, const struct loss *loss, const struct recovery_answer *answer)
-{
-	const struct recovery_scenario *s = loss->scenario;
-	uint32_t *server = recovery_placement(s, answer);
-	double *rate_MBps = calloc(s->flow_count + (size_t)1, sizeof *rate_MBps);
-
-	json_decref(live->recovery);
-	live->recovery = json_pack("{s:s, s:s, s:I, s:I, s:f, s:o}", "schema", "nomora.recovery-live/1", "status",
-				   recovery_status_name(answer->status), "lost", (json_int_t)loss->count, "flows",
-				   (json_int_t)s->flow_count, "solve_ms", 1000 * answer->solve_s, "slowest_before_s",
-				   json_number_or_null(slowest_s(s, recovery_evaluate_before(s))));
-	if (server && rate_MBps && live->recovery && answer->server) {
-		recovery_rates(s, server, answer->p, rate_MBps);
-		json_object_update_new(live->recovery,
-				       json_pack("{s:o, s:f, s:o, s:o}", "slowest_s",
-						 json_number_or_null(slowest_s(s, answer->p)), "gap", answer->gap,
-						 "tasks", places_report(loss, server, rate_MBps), "rates",
-						 rates_report(s, rate_MBps)));
-	}
-	free(server);
-	free(rate_MBps);
-	return live->recovery;
-}
-
-const json_t *live_last_recovery(const struct live *live)
-{
-	return live->recovery;
-}
-
-void live_recovery_say(const struct live_task *task, char why[static 160])
-{
-	static const char *const reasons[] = {
-		[LIVE_RECOVERY_NO_FLOWS] = "no flow of the task is stated",
-		[LIVE_RECOVERY_HELD] = "its job waited for a minimum number of slots",
-		[LIVE_RECOVERY_SLOTS] = "recovery found no slots for all lost tasks",
-		[LIVE_RECOVERY_LINKS] = "in recovery, a flow would need a link without capacity",
-		[LIVE_RECOVERY_LATE] = "recovery found no placement in time",
-		[LIVE_RECOVERY_CUT_OFF] = "recovery's machine cannot be reached from the root",
-	};
-
-	if (task->recovery == LIVE_RECOVERY_PLACED)
-		snprintf(why, 160,
-			 "its machine failed; recovery placed all lost tasks together: the slowest job transfers for "
-			 "%.3g s",
-			 (double)task->slowest_s);
-	else if (task->recovery != LIVE_RECOVERY_NONE)
-		snprintf(why, 160, "its machine failed; placed by the policy: %s", reasons[task->recovery]);
 }
 
 /* ---- placing ---- */
@@ -407,15 +281,15 @@ int live_recover_again(struct live *live, const json_t *places, double now_s, st
 }
 
 /* Places the lost tasks of an answer, roots first, and appends them to places. 0 or -errno. */
-static int place_all(struct live *live, const struct loss *loss, const struct recovery_answer *answer, double now_s,
-		     json_t *places)
+static int place_all(struct live *live, const struct live_loss *loss, const struct recovery_answer *answer,
+		     double now_s, json_t *places)
 {
-	double slowest = slowest_s(loss->scenario, answer->p);
+	double slowest = live_slowest_s(loss->scenario, answer->p);
 	int code = 0;
 
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t i = 0; i < answer->failed_count && code == 0; i++) {
-			const struct origin *origin = &loss->origins[answer->failed[i]];
+			const struct live_origin *origin = &loss->origins[answer->failed[i]];
 			uint32_t machine = loss->machine_of[answer->server[i]];
 
 			if ((live_task_number(origin->job, origin->task) == origin->job->root) != (pass == 0))
@@ -435,7 +309,7 @@ static int place_all(struct live *live, const struct loss *loss, const struct re
 }
 
 /* Notes for each lost task why the policy places it, unless recovery does. */
-static void note_reasons(struct live *live, const struct loss *loss, enum live_recovery reason)
+static void note_reasons(struct live *live, const struct live_loss *loss, enum live_recovery reason)
 {
 	for (uint32_t j = 0; j < live->job_count; j++)
 		for (uint32_t t = 0; live->jobs[j] && t < live->jobs[j]->task_count; t++)
@@ -456,21 +330,41 @@ static enum live_recovery reason_of(const struct recovery_answer *answer)
 	return answer->proof_of_links ? LIVE_RECOVERY_LINKS : LIVE_RECOVERY_SLOTS;
 }
 
-static int solve(struct live *live, struct loss *loss, double now_s, struct error *err)
+/* Keeps the solved problem for live_recovery_to_json(). */
+static int keep(struct live *live, struct live_loss *loss, const struct recovery_answer *answer)
+{
+	struct live_recovered *kept = calloc(1, sizeof *kept);
+
+	if (!kept)
+		return -ENOMEM;
+	*kept = (struct live_recovered){.scenario = loss->scenario,
+					.server = recovery_placement(loss->scenario, answer),
+					.placed = answer->server,
+					.status = answer->status,
+					.p = answer->p,
+					.gap = answer->gap,
+					.solve_s = answer->solve_s,
+					.lost = loss->count};
+	live_recovered_free(live->recovered);
+	live->recovered = kept;
+	loss->scenario = NULL;
+	return kept->server ? 0 : -ENOMEM;
+}
+
+static int solve(struct live *live, struct live_loss *loss, double now_s, struct error *err)
 {
 	const struct recovery_options options = {.filter = RECOVERY_FILTER_EXACT,
 						 .deadline_ms = live->settings.recovery_ms};
 	struct recovery_answer answer;
 	json_t *places = json_array();
-	const json_t *figures;
 	int code = recovery_solve(loss->scenario, &options, &answer, err);
 
 	if (code == 0) {
-		figures = report(live, loss, &answer);
 		note_reasons(live, loss, reason_of(&answer));
 		live->totals.recoveries++;
 		live->inside = true;
-		if (!places || !figures || (answer.server && place_all(live, loss, &answer, now_s, places) < 0))
+		if (!places || (answer.server && place_all(live, loss, &answer, now_s, places) < 0) ||
+		    keep(live, loss, &answer) < 0)
 			code = live_out_of_memory(err);
 		live->inside = false;
 		if (code == 0 && json_array_size(places) > 0)
@@ -483,8 +377,8 @@ static int solve(struct live *live, struct loss *loss, double now_s, struct erro
 
 int live_recover(struct live *live, double now_s, struct error *err)
 {
-	struct loss loss;
-	int code = loss_create(live, &loss);
+	struct live_loss loss;
+	int code = live_loss_create(live, &loss);
 
 	settle_losses(live);
 	if (code < 0)
@@ -493,7 +387,7 @@ int live_recover(struct live *live, double now_s, struct error *err)
 		code = solve(live, &loss, now_s, err);
 	else
 		note_reasons(live, &loss, LIVE_RECOVERY_NO_FLOWS);
-	loss_free(&loss);
+	live_loss_free(&loss);
 	return code;
 }
 
@@ -505,65 +399,4 @@ bool live_loses(const struct live *live)
 double live_recovery_wait_s(const struct live *live, double now_s)
 {
 	return live->lost ? fmax(0, live->lost_s + live->settings.recovery_hold_s - now_s) : INFINITY;
-}
-
-/* ---- comparison ---- */
-
-/*
- * Reports where the lost tasks are after the policy has placed them. Their transfer times are not known if one of them
- * waits, or is on a machine that is not in the network.
- */
-static json_t *by_policy(const struct live *live, const struct loss *loss)
-{
-	const struct recovery_scenario *s = loss->scenario;
-	uint32_t *server = calloc(s->task_count + (size_t)1, sizeof *server), waiting = 0, unlisted = 0;
-	json_t *list = server ? json_array() : NULL;
-
-	for (uint32_t t = 0; list && t < s->task_count; t++) {
-		int32_t machine = loss->origins[t].task->machine;
-
-		server[t] = s->tasks[t].server;
-		if (!s->tasks[t].failed)
-			continue;
-		waiting += machine < 0;
-		if (machine >= 0) {
-			server[t] = (uint32_t)loss->server_of[machine];
-			unlisted += s->servers[server[t]].egress_MBps >= UNLISTED_MBPS;
-		}
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s?}", "job", loss->origins[t].job->id, "task",
-						      s->tasks[t].name, "to",
-						      machine >= 0 ? live->cluster->machines[machine].name : NULL));
-	}
-	if (!list) {
-		free(server);
-		return NULL;
-	}
-	list = json_pack(
-		"{s:I, s:o, s:o}", "waiting", (json_int_t)waiting, "slowest_s",
-		json_number_or_null(waiting + unlisted > 0 ? NAN : slowest_s(s, recovery_evaluate(s, server, NULL))),
-		"tasks", list);
-	free(server);
-	return list;
-}
-
-json_t *live_recovery_by_policy(struct live *live, double now_s, double within_s, struct error *err)
-{
-	json_t *answer = NULL;
-	struct loss loss;
-	double end_s;
-	int code = live_loses(live) ? loss_create(live, &loss) : 1;
-
-	if (code == 1)
-		return json_null();
-	live->settings.network = NULL;
-	if (code < 0)
-		live_out_of_memory(err);
-	else if (loss.count == 0)
-		answer = json_null();
-	else if (live_settle(live, now_s, within_s, &end_s, err) == 0)
-		answer = by_policy(live, &loss);
-	if (!answer && code == 0 && !err->code)
-		live_out_of_memory(err);
-	loss_free(&loss);
-	return answer;
 }

@@ -73,7 +73,7 @@ void live_destroy(struct live *live)
 		live_decision_clear(&live->decisions[d]);
 	round_outcome_free(&live->outcome);
 	free(live->ready);
-	json_decref(live->recovery);
+	live_recovered_free(live->recovered);
 	placer_destroy(live->placer);
 	latency_view_destroy(live->view);
 	cost_layout_destroy(live->layout);

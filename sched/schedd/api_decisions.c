@@ -162,11 +162,11 @@ void schedd_get_explain(void *context, struct serve_call *call)
 void schedd_get_recovery(void *context, struct serve_call *call)
 {
 	struct schedd *schedd = context;
-	const json_t *recovery = live_last_recovery(schedd->live);
+	json_t *recovery = live_recovery_to_json(schedd->live);
 	struct error err = {0};
 
 	if (recovery) {
-		schedd_reply_json(schedd, call, 200, json_incref((json_t *)recovery));
+		schedd_reply_json(schedd, call, 200, recovery);
 		return;
 	}
 	error_set(&err, ENOENT,

@@ -120,7 +120,7 @@ static json_t *ask_policy(struct live *live, double now_s, double within_s, stru
 /* The recovery of the changes, with what the policy would do; NULL: no tasks with flows were lost. */
 static json_t *recovery_json(const struct live *live, json_t *policy)
 {
-	json_t *recovery = json_is_null(policy) ? NULL : json_deep_copy(live_last_recovery(live));
+	json_t *recovery = json_is_null(policy) ? NULL : live_recovery_to_json(live);
 
 	if (recovery)
 		json_object_set_new(recovery, "policy", policy);

@@ -284,9 +284,8 @@ Test(live_recover, lost_tasks_are_placed_together_and_never_worse_than_by_the_po
 	for (uint64_t seed = 0; seed < 250; seed++) {
 		struct world world, other;
 		struct error err = {0};
-		const json_t *recovery;
 		struct rng rng;
-		json_t *policy;
+		json_t *policy, *recovery;
 		uint32_t failures;
 
 		world_make(&world, seed);
@@ -301,7 +300,7 @@ Test(live_recover, lost_tasks_are_placed_together_and_never_worse_than_by_the_po
 		}
 		step(&world, 2);
 		check_slots(world.live);
-		recovery = live_last_recovery(world.live);
+		recovery = live_recovery_to_json(world.live);
 		policy = live_recovery_by_policy(other.live, 2, 0, &err);
 		cr_assert_not_null(policy, "%s", err.text);
 		cr_assert_eq(!recovery, json_is_null(policy), "seed %d", (int)seed);
@@ -321,6 +320,7 @@ Test(live_recover, lost_tasks_are_placed_together_and_never_worse_than_by_the_po
 						   (int)seed, mine, slowest_now(&world));
 		}
 		json_decref(policy);
+		json_decref(recovery);
 		/* A second failure, of a machine whose tasks are decided but have not started. */
 		for (uint32_t m = 0; m < MACHINES; m++)
 			if (live_machine_state_of(world.live, m) == LIVE_UP && live_machine_tasks(world.live, m) > 0) {

@@ -325,11 +325,8 @@ struct live_candidate {
 int live_explain(struct live *live, const char *job, const char *task, struct live_candidate *candidates, size_t most,
 		 char why[static 160], struct error *err);
 
-/*
- * The last recovery as nomora.recovery-live/1, borrowed until the next call that changes the state; NULL: there was
- * none.
- */
-const json_t *live_last_recovery(const struct live *live);
+/* The last recovery as nomora.recovery-live/1, a new reference; NULL: there was none, or out of memory. */
+json_t *live_recovery_to_json(const struct live *live);
 /* True if tasks have lost their machines, and a recovery is due. */
 bool live_loses(const struct live *live);
 /*
