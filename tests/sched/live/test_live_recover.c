@@ -344,3 +344,200 @@ Test(live_recover, lost_tasks_are_placed_together_and_never_worse_than_by_the_po
 	cr_expect_gt(better, 20, "%d of %d", (int)better, (int)compared);
 	cr_expect_gt(again, 150, "%d", (int)again);
 }
+
+/* The fixture's six machines of two slots, each with MBps[m] in both directions; 0: the machine is not in the network.
+ */
+static struct live *small(const double MBps[6], struct recovery_scenario **network)
+{
+	struct live_settings settings;
+
+	*network = recovery_create();
+	for (int m = 0; m < 6; m++) {
+		char name[8];
+		struct recovery_server server = {.name = name, .egress_MBps = MBps[m], .ingress_MBps = MBps[m]};
+
+		snprintf(name, sizeof name, "m%d", m);
+		if (MBps[m] > 0)
+			cr_assert_geq(recovery_add_server(*network, &server), 0);
+	}
+	live_settings_default(&settings);
+	settings.max_age_s = 0;
+	settings.network = *network;
+	return fixture_make(&settings);
+}
+
+/* Submits a job whose tasks t0, t1, ... run on these machines. */
+static void submit_on(struct live *live, const char *id, const char *machines, const char *graph)
+{
+	struct error err = {0};
+	struct json_reader reader = {.file = "test", .err = &err};
+	json_t *form = json_loads(graph, 0, NULL);
+	char names[8][8];
+	struct job_task tasks[8];
+	struct job job = {.id = (char *)id, .curve = (char *)"steep", .tasks = tasks};
+
+	for (; machines[0]; machines += machines[2] ? 3 : 2) {
+		char machine[3] = {machines[0], machines[1], '\0'};
+
+		snprintf(names[job.task_count], sizeof names[0], "t%u", job.task_count);
+		tasks[job.task_count] = (struct job_task){.name = names[job.task_count],
+							  .machine = cluster_find_machine(live_cluster(live), machine)};
+		job.task_count++;
+	}
+	job.graph = job_graph_read(&reader, form, NULL, job.task_count);
+	cr_assert_eq(live_submit(live, &job, 0, false, 1, &err), 0, "%s", err.text);
+	job_graph_destroy(job.graph);
+	json_decref(form);
+}
+
+static void expect_why(struct live *live, const char *job, const char *task, const char *expected)
+{
+	struct live_candidate candidates[4];
+	struct error err = {0};
+	char why[160];
+
+	cr_assert_geq(live_explain(live, job, task, candidates, 4, why, &err), 0, "%s", err.text);
+	cr_expect_str_eq(why, expected);
+}
+
+static void small_free(struct live *live, struct recovery_scenario *network)
+{
+	live_destroy(live);
+	recovery_destroy(network);
+}
+
+/* t1 sends 100 MB to t0 on m0. Of the free machines, m4 alone has a link of 50 MB/s: 2 s instead of 10. */
+Test(live_recover, the_machine_with_the_fast_link_gets_the_task)
+{
+	static const double MBps[6] = {50, 50, 10, 10, 50, 10};
+	struct recovery_scenario *network;
+	struct live *live = small(MBps, &network);
+	struct error err = {0};
+	json_t *recovery;
+
+	submit_on(live, "a", "m0 m1", "[[1, 0, 1, 100]]");
+	submit_on(live, "fill", "m0 m1", "[[0, 1]]");
+	fixture_step(live, 1);
+	fail(live, 1);
+	cr_assert_eq(fixture_step(live, 2), 2);
+	cr_expect_str_eq(fixture_machine_of(live, "a", 1), "m4");
+	expect_why(live, "a", "t1",
+		   "its machine failed; recovery placed all lost tasks together: the slowest job "
+		   "transfers for 2 s");
+	expect_why(live, "fill", "t1", "its machine failed; placed by the policy: no flow of the task is stated");
+	recovery = live_recovery_to_json(live);
+	cr_expect_float_eq(number_of(recovery, "slowest_before_s"), 2, 1e-9);
+	cr_expect_float_eq(number_of(recovery, "slowest_s"), 2, 1e-9);
+	json_decref(recovery);
+	/* A task that fails later, and is placed by the policy, was not placed by recovery. */
+	fixture_confirm(live, "a", 2);
+	cr_assert_eq(live_failed(live, "a", "t1", 3, &err), 0);
+	fixture_step(live, 5);
+	cr_expect_eq(fixture_task_of(live, "a", 1)->recovery, LIVE_RECOVERY_NONE);
+	small_free(live, network);
+}
+
+/* A machine that the root cannot reach gets no task, be its link ever so fast. */
+Test(live_recover, a_machine_that_the_root_cannot_reach_gets_no_task)
+{
+	static const double MBps[6] = {50, 50, 10, 10, 50, 10};
+	struct recovery_scenario *network;
+	struct live *live = small(MBps, &network);
+
+	submit_on(live, "a", "m0 m1", "[[1, 0, 1, 100]]");
+	submit_on(live, "fill", "m0 m1", "[[0, 1]]");
+	fixture_measure(live, "m0", "m4", INFINITY, 1);
+	fixture_step(live, 1);
+	fail(live, 1);
+	fixture_step(live, 2);
+	cr_expect_str_neq(fixture_machine_of(live, "a", 1), "m4");
+	cr_expect_eq(fixture_task_of(live, "a", 1)->recovery, LIVE_RECOVERY_PLACED);
+	small_free(live, network);
+}
+
+/* The root and the other task are lost, and the two fast machines cannot reach each other. */
+Test(live_recover, the_policy_places_what_the_new_root_cannot_reach)
+{
+	static const double MBps[6] = {10, 10, 10, 10, 50, 50};
+	struct recovery_scenario *network;
+	struct live *live = small(MBps, &network);
+
+	submit_on(live, "fill", "m4 m5", "[[0, 1]]");
+	submit_on(live, "a", "m0 m1 m2", "[[0, 1, 1, 100], [1, 2, 1, 1]]");
+	submit_on(live, "b", "m2 m2 m3 m3", "[[0, 1], [0, 2], [0, 3]]");
+	fixture_measure(live, "m4", "m5", INFINITY, 1);
+	fixture_measure(live, "m5", "m4", INFINITY, 1);
+	fixture_step(live, 1);
+	fail(live, 0);
+	fail(live, 1);
+	fixture_step(live, 2);
+	cr_expect_eq(fixture_task_of(live, "a", 0)->recovery, LIVE_RECOVERY_PLACED);
+	cr_expect_eq(fixture_task_of(live, "a", 1)->recovery, LIVE_RECOVERY_CUT_OFF);
+	cr_expect_eq(fixture_task_of(live, "a", 1)->machine, -1, "%s", fixture_machine_of(live, "a", 1));
+	small_free(live, network);
+}
+
+Test(live_recover, the_policy_places_all_if_recovery_has_no_placement)
+{
+	static const double MBps[6] = {50, 50, 0, 0, 0, 0}, three[6] = {50, 50, 50, 0, 0, 0};
+	struct recovery_scenario *network;
+	struct live *live = small(MBps, &network);
+
+	submit_on(live, "a", "m0 m1", "[[1, 0, 1, 100]]");
+	submit_on(live, "fill", "m0", "[]");
+	fixture_step(live, 1);
+	fail(live, 1);
+	fixture_step(live, 2);
+	expect_why(live, "a", "t1",
+		   "its machine failed; placed by the policy: recovery found no slots for all lost "
+		   "tasks");
+	small_free(live, network);
+	live = small(three, &network);
+	network->servers[2].ingress_MBps = network->servers[2].egress_MBps = 0;
+	submit_on(live, "a", "m0 m1", "[[1, 0, 1, 100]]");
+	submit_on(live, "fill", "m0", "[]");
+	fixture_step(live, 1);
+	fail(live, 1);
+	fixture_step(live, 2);
+	expect_why(live, "a", "t1",
+		   "its machine failed; placed by the policy: in recovery, a flow would need a link "
+		   "without capacity");
+	small_free(live, network);
+}
+
+/* A recovery waits for further failures; until then, no round is run. */
+Test(live_recover, failures_within_the_hold_are_one_problem)
+{
+	static const double MBps[6] = {50, 50, 50, 50, 50, 50};
+	struct live_settings settings;
+	struct recovery_scenario *network;
+	struct live *live = small(MBps, &network);
+	json_t *recovery;
+
+	live_destroy(live);
+	live_settings_default(&settings);
+	settings.max_age_s = 0;
+	settings.network = network;
+	settings.recovery_hold_s = 0.5;
+	live = fixture_make(&settings);
+	submit_on(live, "a", "m0 m1 m2", "[[1, 0, 1, 100], [2, 0, 1, 100]]");
+	fixture_step(live, 1);
+	fail(live, 1);
+	cr_expect_eq(fixture_step(live, 2), 0);
+	cr_expect_float_eq(live_next_s(live, 2.1), 0.4, 1e-9);
+	fail(live, 2);
+	cr_expect_eq(fixture_step(live, 2.4), 0);
+	cr_expect_eq(fixture_step(live, 2.5), 2);
+	recovery = live_recovery_to_json(live);
+	cr_expect_eq(json_integer_value(json_object_get(recovery, "lost")), 2);
+	json_decref(recovery);
+	cr_expect_eq(live_totals(live).recoveries, 1);
+	/* A machine that is removed is forgotten: its number may be another machine's soon. */
+	fail(live, 0);
+	cr_expect_eq(fixture_step(live, 3), 0);
+	cr_assert_eq(live_machine_remove(live, "m0", NULL), 0);
+	fixture_step(live, 4);
+	cr_expect_eq(fixture_task_of(live, "a", 0)->recovery, LIVE_RECOVERY_NONE);
+	cr_expect_geq(fixture_task_of(live, "a", 0)->machine, 0);
+	small_free(live, network);
+}
