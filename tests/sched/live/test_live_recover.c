@@ -417,6 +417,7 @@ Test(live_recover, the_machine_with_the_fast_link_gets_the_task)
 
 	submit_on(live, "a", "m0 m1", "[[1, 0, 1, 100]]");
 	submit_on(live, "fill", "m0 m1", "[[0, 1]]");
+	submit_on(live, "c", "m4 m5", "[[1, 0, 1, 1]]"); /* leaves one slot of m4 */
 	fixture_step(live, 1);
 	fail(live, 1);
 	cr_assert_eq(fixture_step(live, 2), 2);
