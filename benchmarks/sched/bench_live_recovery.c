@@ -121,9 +121,43 @@ static void fail(struct live *live, uint32_t count, uint64_t seed, bool rack)
 	}
 }
 
+struct near {
+	const json_t *lost;
+	double sum;
+	int count;
+};
+
+static void add_performance(void *context, const struct live_job *job, uint32_t machine, double performance)
+{
+	struct near *near = context;
+	const json_t *task;
+	size_t at;
+	bool is_lost = false;
+
+	json_array_foreach (near->lost, at, task)
+		is_lost = is_lost || strcmp(json_string_value(json_object_get(task, "job")), job->id) == 0;
+	(void)machine;
+	if (is_lost) {
+		near->sum += performance;
+		near->count++;
+	}
+}
+
+/* Mean predicted performance of the tasks of jobs that lost tasks, which then all run. */
+static double performance_of_lost(struct live *live, const json_t *recovery)
+{
+	struct near near = {.lost = json_object_get(recovery, "tasks")};
+	struct error err = {0};
+	double end_s;
+
+	need(live_settle(live, 3, 0, &end_s, &err) == 0, err.text);
+	live_each_performance(live, add_performance, &near);
+	return near.count > 0 ? near.sum / near.count : 0;
+}
+
 static void run(const char *figure, const struct load *load, uint32_t count, bool rack, int runs)
 {
-	double step_s[RUNS_MOST], policy_s[RUNS_MOST], lost = 0, ratio = 0;
+	double step_s[RUNS_MOST], policy_s[RUNS_MOST], lost = 0, ratio = 0, mine = 0, theirs = 0;
 	int optimal = 0, compared = 0;
 
 	for (int r = 0; r < runs; r++) {
@@ -148,6 +182,8 @@ static void run(const char *figure, const struct load *load, uint32_t count, boo
 		policy_s[r] = ns_to_s(ns_sub(ns_now_monotonic(), begun));
 		recovery = live_recovery_to_json(live);
 		need(policy && recovery, err.text);
+		mine += performance_of_lost(live, recovery) / runs;
+		theirs += performance_of_lost(other, recovery) / runs;
 		lost += (double)json_integer_value(json_object_get(recovery, "lost")) / runs;
 		optimal += strcmp(json_string_value(json_object_get(recovery, "status")), "optimal") == 0;
 		if (json_number_value(json_object_get(policy, "slowest_s")) > 0) {
@@ -165,9 +201,9 @@ static void run(const char *figure, const struct load *load, uint32_t count, boo
 	quantile_median(policy_s, runs);
 	printf("{\"benchmark\": \"live_recovery\", \"figure\": \"%s\", \"machines\": %d, \"runs\": %d, \"lost\": %.1f, "
 	       "\"p50_ms\": %.3f, \"max_ms\": %.3f, \"policy_p50_ms\": %.3f, \"optimal\": %d, "
-	       "\"slowest_by_policy\": %.3f}\n",
+	       "\"slowest_by_policy\": %.3f, \"performance\": %.3f, \"performance_by_policy\": %.3f}\n",
 	       figure, MACHINES, runs, lost, step_s[runs / 2] * 1e3, step_s[runs - 1] * 1e3, policy_s[runs / 2] * 1e3,
-	       optimal, compared > 0 ? ratio / compared : NAN);
+	       optimal, compared > 0 ? ratio / compared : NAN, mine, theirs);
 	fflush(stdout);
 }
 

@@ -281,13 +281,15 @@ int live_recover_again(struct live *live, const json_t *places, double now_s, st
 }
 
 /* Places the lost tasks of an answer, roots first, and appends them to places. 0 or -errno. */
-static int place_all(struct live *live, const struct live_loss *loss, const struct recovery_answer *answer,
-		     double now_s, json_t *places)
+static int place_all(struct live *live, const struct live_loss *loss, struct recovery_answer *answer, double now_s,
+		     json_t *places)
 {
 	double slowest = live_slowest_s(loss->scenario, answer->p);
 	int code = 0;
 
-	for (int pass = 0; pass < 2; pass++)
+	for (int pass = 0; pass < 2; pass++) {
+		if (pass == 1 && code == 0)
+			code = live_recovery_prefer_near(loss, answer);
 		for (uint32_t i = 0; i < answer->failed_count && code == 0; i++) {
 			const struct live_origin *origin = &loss->origins[answer->failed[i]];
 			uint32_t machine = loss->machine_of[answer->server[i]];
@@ -305,6 +307,7 @@ static int place_all(struct live *live, const struct live_loss *loss, const stru
 			json_array_append_new(places, json_pack("[s, s, s]", origin->job->id, origin->task->name,
 								live->cluster->machines[machine].name));
 		}
+	}
 	return code;
 }
 

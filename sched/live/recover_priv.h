@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The problem of a failure, and a solved one. recover.c makes and solves it; recover_report.c reports. */
+/* The problem of a failure, and a solved one. recover.c makes and solves it, with recover_near.c; recover_report.c reports. */
 #ifndef SCHED_LIVE_RECOVER_PRIV_H
 #define SCHED_LIVE_RECOVER_PRIV_H
 
@@ -28,6 +28,12 @@ struct live_loss {
 /* 0 or -errno. Free it by live_loss_free() in either case. */
 int live_loss_create(struct live *live, struct live_loss *loss);
 void live_loss_free(struct live_loss *loss);
+
+/*
+ * recover_near.c: changes the servers of an answer's tasks, whose roots run. The transfer times do not become longer. 0
+ * or -ENOMEM.
+ */
+int live_recovery_prefer_near(const struct live_loss *loss, struct recovery_answer *answer);
 
 /* The last recovery. It has names of its own, so that it remains valid when jobs and machines are removed. */
 struct live_recovered {

@@ -151,7 +151,8 @@ static json_t *by_policy(const struct live *live, const struct live_loss *loss)
 		free(server);
 		return NULL;
 	}
-	list = json_pack("{s:I, s:o, s:o}", "waiting", (json_int_t)waiting, "slowest_s",
+	list = json_pack("{s:o, s:I, s:o, s:o}", "performance", json_number_or_null(live_performance(live)), "waiting",
+			 (json_int_t)waiting, "slowest_s",
 			 json_number_or_null(
 				 waiting + unlisted > 0 ? NAN : live_slowest_s(s, recovery_evaluate(s, server, NULL))),
 			 "tasks", list);

@@ -542,3 +542,45 @@ Test(live_recover, failures_within_the_hold_are_one_problem)
 	cr_expect_geq(fixture_task_of(live, "a", 0)->machine, 0);
 	small_free(live, network);
 }
+
+/* Another job determines the transfer time, so m4 and m5 are equal but for the round trip to the root on m0. */
+Test(live_recover, of_equal_machines_the_one_near_the_root_gets_the_task)
+{
+	static const double MBps[6] = {50, 50, 50, 50, 50, 50};
+	const char *const near[] = {"m4", "m5"}, *const far[] = {"m5", "m4"};
+
+	for (int i = 0; i < 2; i++) {
+		struct recovery_scenario *network;
+		struct live *live = small(MBps, &network);
+
+		submit_on(live, "a", "m0 m1", "[[1, 0, 1, 10]]");
+		submit_on(live, "other", "m2 m3", "[[1, 0, 1, 1000]]");
+		submit_on(live, "fill", "m0 m2 m3", "[]");
+		fixture_measure(live, "m0", near[i], 10, 1);
+		fixture_measure(live, "m0", far[i], 30, 1);
+		fixture_step(live, 1);
+		fail(live, 1);
+		fixture_step(live, 2);
+		cr_expect_eq(fixture_task_of(live, "a", 1)->recovery, LIVE_RECOVERY_PLACED);
+		cr_expect_str_eq(fixture_machine_of(live, "a", 1), near[i]);
+		small_free(live, network);
+	}
+}
+
+/* A near machine with a slow link, on which the transfers would take longer, does not get it. */
+Test(live_recover, no_nearness_outweighs_the_transfer_time)
+{
+	static const double MBps[6] = {50, 50, 50, 50, 50, 10};
+	struct recovery_scenario *network;
+	struct live *live = small(MBps, &network);
+
+	submit_on(live, "a", "m0 m1", "[[1, 0, 1, 100]]");
+	submit_on(live, "fill", "m0 m2 m2 m3 m3", "[]");
+	fixture_measure(live, "m0", "m5", 1, 1);
+	fixture_measure(live, "m0", "m4", 30, 1);
+	fixture_step(live, 1);
+	fail(live, 1);
+	fixture_step(live, 2);
+	cr_expect_str_eq(fixture_machine_of(live, "a", 1), "m4");
+	small_free(live, network);
+}
