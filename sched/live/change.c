@@ -275,6 +275,7 @@ int live_settle(struct live *live, double now_s, double within_s, double *end_s,
 {
 	double last_s = now_s + within_s;
 
+	live->settings.recovery_hold_s = 0; /* all machines that fail have failed */
 	for (*end_s = now_s;;) {
 		bool started = false;
 		int made = live_step(live, now_s, err), code = made < 0 ? made : start_all(live, now_s, &started, err);

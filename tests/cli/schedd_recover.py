@@ -164,6 +164,7 @@ for name in failed + second:
 for kill in (False, True):
     failed = busiest(2)
     expected, before = lost_on(failed), last()
+    forecast = ask("POST", "/v1/what-if", {"changes": ["fail " + " ".join(failed)], "within_s": 0})["recovery"]
     for name in failed:
         ask("PUT", "/v1/machines/" + name, {"state": "down"})
     if kill:
@@ -172,6 +173,7 @@ for kill in (False, True):
         daemon.wait()
         daemon = start(1000)
     placed_by_recovery(expected, failed)
+    assert last()["tasks"] == forecast["tasks"], (last(), forecast)
     confirm()
     for name in failed:
         ask("PUT", "/v1/machines/" + name, {"state": "up"})
