@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The problem of a failure, and a solved one. recover.c makes and solves it, with recover_near.c; recover_report.c reports. */
+/* The problem of a failure, and a solved one. recover.c makes and solves it, with recover_near.c; recover_report.c
+ * reports. */
 #ifndef SCHED_LIVE_RECOVER_PRIV_H
 #define SCHED_LIVE_RECOVER_PRIV_H
 
