@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The live state's fields. Each file uses only the files named before it: names.c has the names of states; queries.c
- * reads the state; calls.c records calls; marks.c has the lists of tasks and jobs to visit; jobs.c adds and removes
- * jobs; reports.c takes the executor's reports; decisions.c, moves.c, review.c and gang.c make decisions; measure.c
- * takes measurements; world.c has the cluster, the curves and the network; recover.c places the tasks of failed
- * machines; step.c runs rounds.
+ * reads the state; recover_report.c reports on the last recovery; calls.c records calls; marks.c has the lists of tasks
+ * and jobs to visit; jobs.c adds and removes jobs; reports.c takes the executor's reports; decisions.c, moves.c,
+ * review.c and gang.c make decisions; measure.c takes measurements; world.c has the cluster, the curves and the
+ * network; recover.c places the tasks of failed machines, by recover_near.c; step.c runs rounds.
  */
 #ifndef SCHED_LIVE_PRIV_H
 #define SCHED_LIVE_PRIV_H
