@@ -87,8 +87,9 @@ static int set_queues(struct dp_port *port, const struct dp_port_options *option
 	uint16_t most = RTE_MIN(info->max_rx_queues, info->max_tx_queues);
 
 	port->queues = options->queues ? options->queues : 1;
-	if (port->queues > 1 && port->interface[0])
-		most = 1; /* the packet filters and drop counters of an interface work on one socket only */
+	/* filters and drop counters work on one socket, the guard of net_memif on one queue */
+	if (port->queues > 1 && (port->interface[0] || port->memif))
+		most = 1;
 	if (port->queues > most)
 		return error_set(err, ENOTSUP, "%s: driver %s has at most %u queues, not %u", port->name,
 				 info->driver_name, most, port->queues);
@@ -128,6 +129,7 @@ static int configure_device(struct dp_port *port, const struct dp_port_options *
 
 	if (status)
 		return error_set(err, -status, "%s: its driver does not answer: %s", port->name, strerror(-status));
+	port->memif = strcmp(info.driver_name, "net_memif") == 0;
 	if (options->hardware_rx_stamps) {
 		if (!(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP))
 			return error_set(err, ENOTSUP, "%s: driver %s cannot stamp every received packet", port->name,
@@ -157,9 +159,10 @@ static int configure_device(struct dp_port *port, const struct dp_port_options *
 		port->socket_fd = dp_sockets_new(&before);
 	if (options->promiscuous)
 		rte_eth_promiscuous_enable(port->id); /* not supported by ring and null devices: not an error */
-	if (configuration.intr_conf.lsc)
-		port->nic = nic_port_open(port->id, port->queues, err);
-	return configuration.intr_conf.lsc && !port->nic ? error_code(err, ENOMEM) : 0;
+	if (!configuration.intr_conf.lsc && !port->memif)
+		return 0;
+	port->nic = nic_port_open(port->id, port->queues, err);
+	return port->nic ? 0 : error_code(err, ENOMEM);
 }
 
 /* Opens a device that already exists: probed by EAL (PCI, --vdev) or made by the program (rings). */
@@ -383,6 +386,8 @@ int dp_port_start(struct dp_port *port, struct error *err)
 	}
 	if (port->nic)
 		nic_port_install(port->nic);
+	if (port->memif)
+		memif_port_install(port->id);
 	if (port->xdp) {
 		xdp_port_install(port->xdp, port->id);
 		warn_long_frames(port, port->room - XDP_HEADROOM, "rx_missed");

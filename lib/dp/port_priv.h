@@ -32,7 +32,8 @@ struct dp_port {
 	uint64_t kernel_missed, xdp_missed_before;
 	struct packet_port *packet;              /* NULL: not af_packet */
 	struct xdp_port *xdp;                    /* NULL: not af_xdp */
-	struct nic_port *nic;                    /* NULL: the driver has no interrupt for changes of the link */
+	struct nic_port *nic;                    /* NULL: the driver does not report changes of the link */
+	bool memif;                              /* the driver is net_memif */
 	uint64_t interface_rx, interface_tx;     /* the interface's counters at the start */
 	struct ns compared_at;                   /* time of the last comparison with these counters */
 	uint64_t interface_rx_before, rx_before; /* since the start, at that time: of the interface, of the port */
@@ -159,8 +160,9 @@ struct xdp_port_counts xdp_port_look(struct xdp_port *port);
 void xdp_port_close(struct xdp_port *port); /* NULL is legal */
 
 /*
- * A check before each TX burst of a NIC whose driver reports changes of the link by an interrupt. Without it, packets
- * for a link that is down wait in the NIC's ring, and leave when the link is up again.
+ * A check before each TX burst of a NIC whose driver reports changes of the link by an interrupt, and of net_memif.
+ * Without it, packets for a link that is down wait in the NIC's ring, and leave when the link is up again; net_memif
+ * takes none while it has no peer.
  */
 
 struct nic_port;
@@ -176,6 +178,16 @@ struct nic_port *nic_port_open(uint16_t id, uint16_t queues, struct error *err);
 void nic_port_install(struct nic_port *port);
 struct nic_port_counts nic_port_look(const struct nic_port *port);
 void nic_port_close(struct nic_port *port); /* of a stopped device; NULL is legal */
+
+/*
+ * Keeps bursts on a port of DPDK's net_memif apart from the end of its peer. When the peer ends, the driver unmaps the
+ * shared rings in EAL's interrupt thread, without waiting for a burst that a worker has begun (read in 22.11 and
+ * later): the worker then crashes. The driver offers no hook between the two, so we define munmap(), which DPDK's
+ * libraries then call, and make it wait until the bursts that run have ended.
+ */
+
+/* Puts the guard around the burst functions of a started device, which has one queue. */
+void memif_port_install(uint16_t id);
 
 /*
  * Cuts a super-packet (TCP segments, or UDP datagrams, that a host joined for its NIC to cut) into the frames that the

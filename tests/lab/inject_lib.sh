@@ -34,7 +34,7 @@ stop() {
 	wait "$injector_pid"
 	injector_pid=
 }
-ask() { "$nomora" inject-ctl "$control" stats --json | python3 -c "import json,sys; s = json.load(sys.stdin)['ab']; print($1)"; }
+ask() { "$nomora" inject-ctl "$control" stats --json | python3 -c "import json,sys; o = json.load(sys.stdin); s, t = o['ab'], o['ba']; print($1)"; }
 is() { # is NAME EXPECTED FOUND
 	[ "$2" = "$3" ] && pass "$1" || fail "$1" "expected $2, found $3" "$("$nomora" inject-ctl "$control" stats --json)" "$(cat "$scratch/log")"
 }
