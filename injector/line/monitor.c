@@ -316,9 +316,9 @@ int injector_monitor_sample(struct injector_monitor *monitor, struct injector_st
 {
 	struct dp_port_statistics port[INJECTOR_DIRECTIONS];
 	struct injector_statistics statistics;
-	struct ns now = ns_now_monotonic();
-	double seconds = ns_to_s(ns_sub(now, monitor->last_sample));
 	int status = injector_read(monitor->injector, &statistics, err);
+	struct ns now = ns_now_monotonic(); /* after the worker has answered, which takes long beside load */
+	double seconds = ns_to_s(ns_sub(now, monitor->last_sample));
 
 	if (status)
 		return status;
