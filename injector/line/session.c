@@ -197,6 +197,21 @@ static void warn_mtus(const struct dp_port_report report[2])
 			report[0].name, report[0].mtu, report[1].name, report[1].mtu);
 }
 
+/* One line for each port: the other lcore, if there are two, uses the same ports. */
+static void warn_numa_node(const struct dp_port_report *report, int lcores)
+{
+	for (int i = 0; i < lcores; i++) {
+		int node = dp_lcore_numa_node(dp_eal_worker((unsigned int)i));
+
+		if (report->numa_node < 0 || node < 0 || node == report->numa_node)
+			continue;
+		log_warning("%s is at NUMA node %d, the CPU that polls it at node %d: each packet crosses between "
+			    "them (use --cpus with CPUs of node %d)",
+			    report->name, report->numa_node, node, report->numa_node);
+		return;
+	}
+}
+
 static int open_ports(struct session *session, struct error *err)
 {
 	const struct injector_session_settings *settings = session->settings;
@@ -222,6 +237,7 @@ static int open_ports(struct session *session, struct error *err)
 		status = dp_port_start(session->ports[i], err);
 		dp_port_report(session->ports[i], &report[i]);
 		session->bursts_are_system_calls |= report[i].sends_by_system_call;
+		warn_numa_node(&report[i], (int)settings->lcores);
 	}
 	if (!status && dp_port_interface(session->ports[0])[0] && dp_port_interface(session->ports[1])[0])
 		warn_mtus(report);

@@ -300,6 +300,11 @@ void dp_lcore_wait(unsigned int lcore)
 	rte_eal_wait_lcore(lcore);
 }
 
+int dp_lcore_numa_node(unsigned int lcore)
+{
+	return (int)rte_lcore_to_socket_id(lcore);
+}
+
 bool dp_eal_has_hugepages(void)
 {
 	return eal.hugepages;

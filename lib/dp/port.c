@@ -443,7 +443,8 @@ void dp_port_report(const struct dp_port *port, struct dp_port_report *report)
 	struct rte_eth_link link = {0};
 	struct rte_ether_addr mac = {0};
 
-	*report = (struct dp_port_report){.numa_node = rte_eth_dev_socket_id(port->id), .queues = port->queues};
+	*report = (struct dp_port_report){.numa_node = port->interface[0] ? -1 : rte_eth_dev_socket_id(port->id),
+					  .queues = port->queues};
 	snprintf(report->name, sizeof report->name, "%s", port->name);
 	if (rte_eth_dev_info_get(port->id, &info) == 0) {
 		snprintf(report->driver, sizeof report->driver, "%s",

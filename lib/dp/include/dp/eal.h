@@ -52,6 +52,9 @@ unsigned int dp_eal_worker(unsigned int index);
 int dp_lcore_run(unsigned int lcore, int (*function)(void *argument), void *argument);
 void dp_lcore_wait(unsigned int lcore);
 
+/* Returns the NUMA node of the lcore's CPUs, or -1 if it may run on several nodes. */
+int dp_lcore_numa_node(unsigned int lcore);
+
 /* Memory for the data of a busy loop: zeroed, on a cache line of its own, from hugepages where there are any. */
 void *dp_memory(size_t bytes); /* NULL if out of memory */
 void dp_memory_free(void *memory);

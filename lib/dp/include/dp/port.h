@@ -96,7 +96,7 @@ struct dp_port_report {
 	bool link_up;            /* the link is up now; for a Linux interface: it exists, is up, and has a carrier */
 	uint32_t link_changes;   /* how often the link went down or up; 0 = never, or the driver does not report it */
 	uint32_t speed_Mbps;     /* 0 = unknown */
-	int numa_node;           /* -1 = unknown */
+	int numa_node;           /* -1 = unknown, as of Linux interfaces */
 	bool hardware_rx_stamps; /* the NIC can stamp every received packet */
 	uint16_t queues;
 	uint16_t mtu;              /* MTU of the Linux interface, or of the device if there is none; 0 = unknown */
