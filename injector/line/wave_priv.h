@@ -54,6 +54,7 @@ struct wave {
 	/* the current wave */
 	uint64_t start, end;         /* TSC */
 	uint64_t cells_per_cell_q32; /* 1 / pace */
+	uint32_t fraction_q16;       /* of a cycle, by which the waves so far were too short */
 	uint32_t turn;               /* it crosses the blocks before this one */
 	uint32_t block;              /* at the last packet */
 	bool down;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --jitter: the law of the added delay, at every packet rate, and the order of the packets; in virtual time. */
+/*
+ * --jitter and traces: the law of the added delay, at every packet rate, and the order of the packets; in virtual time.
+ */
 #include <criterion/criterion.h>
 
 #include <glob.h>
@@ -40,8 +42,8 @@ static struct verdict judge(const struct injector_modes *modes, uint64_t now)
 }
 
 /*
- * A law of which the distribution function is known. Samples that are `apart` times the range apart count as
- * independent.
+ * A law of which the distribution function is known. Samples of one long walk that are `apart` times the range apart
+ * count as independent; `samples` of them are taken.
  */
 struct law {
 	const char *jitter;
@@ -49,6 +51,8 @@ struct law {
 	double mean_us, deviation_us, range_us, apart; /* apart: in ranges */
 	int samples;
 };
+
+enum { SAMPLES = 200000, TRACE_ROWS = 300000 };
 
 static double uniform_cdf(double us)
 {
@@ -66,7 +70,7 @@ static double pareto_cdf(double us)
 }
 
 /* The law of a file: its numbers times `unit_us`, sorted. */
-static double numbers[16384];
+static double numbers[TRACE_ROWS];
 static int number_count;
 
 static double numbers_cdf(double us)
@@ -104,8 +108,6 @@ static void sort_numbers(struct law *law)
 	law->cdf = numbers_cdf;
 }
 
-enum { SAMPLES = 200000 };
-
 static const struct law laws[] = {
 	{"uniform:10", uniform_cdf, 5, 2.887, 10, 40, SAMPLES},
 	{"normal:2", normal_cdf, 0, 2, 16, 20, SAMPLES},
@@ -118,18 +120,18 @@ enum { LAWS = sizeof laws / sizeof laws[0] };
  * Returns the Kolmogorov-Smirnov distance of the samples from the law; sorts them. Delays are whole cycles, so a sample
  * and the law may differ by one; the law may have steps.
  */
-static double distance(double *us, const struct law *law)
+static double distance(double *us, int samples, const struct law *law)
 {
 	const double cycle_us = 0.5e-3;
 	double farthest = 0;
 	int same;
 
-	quantile_median(us, (size_t)law->samples); /* sorts */
-	for (int i = 0; i < law->samples; i += same) {
-		for (same = 1; i + same < law->samples && us[i + same] == us[i]; same++)
+	quantile_median(us, (size_t)samples); /* sorts */
+	for (int i = 0; i < samples; i += same) {
+		for (same = 1; i + same < samples && us[i + same] == us[i]; same++)
 			;
-		farthest = fmax(farthest, (double)(i + same) / law->samples - law->cdf(us[i] + cycle_us));
-		farthest = fmax(farthest, law->cdf(us[i] - cycle_us) - (double)i / law->samples);
+		farthest = fmax(farthest, (double)(i + same) / samples - law->cdf(us[i] + cycle_us));
+		farthest = fmax(farthest, law->cdf(us[i] - cycle_us) - (double)i / samples);
 	}
 	return farthest;
 }
@@ -157,23 +159,34 @@ static double send_one(struct order *order, uint64_t interval)
 	return us;
 }
 
+/* Sends four packets at this rate; returns the added delay of the last one, us. */
+static double send_four(struct order *order, double pps)
+{
+	uint64_t interval = US(1e6 / pps);
+
+	for (int i = 0; i < 3; i++)
+		send_one(order, interval);
+	return send_one(order, interval);
+}
+
 /*
  * Sends packets at this rate through the mode, in order. Between two samples, only the last packets have this rate if
- * it is high: the others are just not so far apart that they could have any jitter. Returns the mean added delay of all
- * packets, us, and stores that of law->samples packets in us[].
+ * it is high: the others are just not so far apart that they could have any jitter. `restarts`: there is a pause before
+ * each sample, after which the wave starts anywhere, and then walks for a while; so samples are independent. Otherwise
+ * the wave walks all the time. Returns the mean added delay of all packets, us, and stores that of the samples in us[].
  */
-static double send_in_order(const struct law *law, double pps, double *us)
+static double send_in_order(const struct law *law, double pps, bool restarts, int samples, double *us)
 {
 	struct injector_modes *modes = create(law->jitter, false, 7);
 	struct order order = {.modes = modes, .now = US(1e6)};
-	uint64_t interval = US(1e6 / pps), wide = US(fmax(1e6 / pps, law->range_us / 2));
+	uint64_t wide = US(fmax(1e6 / pps, law->range_us / 2));
 	int between = (int)ceil(US(law->apart * law->range_us) / (double)wide);
 
-	for (int sample = 0; sample < law->samples; sample++) {
-		for (int i = 0; i < between; i++)
+	for (int sample = 0; sample < samples; sample++) {
+		order.now += restarts ? US(2 * law->range_us) : 0;
+		for (int i = 0; i < (restarts ? sample % 8 : between); i++)
 			send_one(&order, wide);
-		for (int i = 0; i < 4; i++)
-			us[sample] = send_one(&order, interval);
+		us[sample] = send_four(&order, pps);
 	}
 	injector_modes_destroy(modes);
 	cr_expect_eq(order.kept_back, 0, "%s at %g pps: %lu packets had to be kept in order", law->jitter, pps,
@@ -185,20 +198,25 @@ static double send_in_order(const struct law *law, double pps, double *us)
  * The distance at the 1 % level; the mean within 1 % of the law's mean or, if that is less, of its deviation; with few
  * samples within four standard errors.
  */
+static void judge_samples(const struct law *law, double pps, double mean_us, int samples, double *us)
+{
+	double far = distance(us, samples, law), scale_us = fmax(fabs(law->mean_us), law->deviation_us);
+	double bound_us = fmax(scale_us / 100, 4 * law->deviation_us / sqrt(samples));
+
+	cr_log_info("%s, %d at %g pps: KS %.4f, mean %.4f us", law->jitter, samples, pps, far, mean_us);
+	cr_expect_lt(far, 1.628 / sqrt(samples), "%s at %g pps: KS distance %.4f", law->jitter, pps, far);
+	cr_expect_lt(fabs(mean_us - law->mean_us), bound_us, "%s at %g pps: mean %.4f us, expected %.4f", law->jitter,
+		     pps, mean_us, law->mean_us);
+}
+
+/* Independent samples at every rate, and those of a long walk at one. */
 static void check_in_order(const struct law *law)
 {
-	double *us = malloc((size_t)law->samples * sizeof *us);
+	double *us = malloc(SAMPLES * sizeof *us);
 
-	for (double pps = 1e3; pps < 2e7; pps *= 10) {
-		double mean_us = send_in_order(law, pps, us), far = distance(us, law);
-		double scale_us = fmax(fabs(law->mean_us), law->deviation_us);
-		double bound_us = fmax(scale_us / 100, 4 * law->deviation_us / sqrt(law->samples));
-
-		cr_log_info("%s at %g pps: KS %.4f, mean %.4f us", law->jitter, pps, far, mean_us);
-		cr_expect_lt(far, 1.628 / sqrt(law->samples), "%s at %g pps: KS distance %.4f", law->jitter, pps, far);
-		cr_expect_lt(fabs(mean_us - law->mean_us), bound_us, "%s at %g pps: mean %.4f us, expected %.4f",
-			     law->jitter, pps, mean_us, law->mean_us);
-	}
+	for (double pps = 1e3; pps < 2e7; pps *= 10)
+		judge_samples(law, pps, send_in_order(law, pps, true, SAMPLES, us), SAMPLES, us);
+	judge_samples(law, 1e6, send_in_order(law, 1e6, false, law->samples, us), law->samples, us);
 	free(us);
 }
 
@@ -219,7 +237,7 @@ Test(jitter, with_reorder_has_the_law)
 		for (int i = 0; i < SAMPLES; i++)
 			us[i] = (double)judge(modes, 0).delay_cycles / 2000 - DELAY_US;
 		injector_modes_destroy(modes);
-		far = distance(us, &laws[l]);
+		far = distance(us, SAMPLES, &laws[l]);
 		cr_expect_lt(far, 1.628 / sqrt(SAMPLES), "%s: KS distance %.4f", laws[l].jitter, far);
 	}
 	free(us);
@@ -332,6 +350,64 @@ Test(jitter, samples_of_any_law_have_it_in_order)
 		check_in_order(&law);
 		unlink(path);
 	}
+}
+
+enum { TRACE_MS = 10 }; /* each value applies so long */
+
+static void write_trace(char *path, size_t bytes, bool stamped)
+{
+	FILE *file;
+
+	snprintf(path, bytes, "/tmp/test-trace-%d", (int)getpid());
+	file = fopen(path, "w");
+	for (int i = 0; i < TRACE_ROWS; i++) {
+		if (stamped)
+			fprintf(file, "%.2f:", i * TRACE_MS / 1e3);
+		fprintf(file, "%.9g\n", DELAY_US + numbers[i]);
+	}
+	fclose(file);
+}
+
+/* A trace sets the delay by the time; packets are kept in order where it falls. Samples at random times. */
+static double send_through_trace(const struct injector_mode_settings *settings, double pps, double *us)
+{
+	struct error err = {0};
+	struct injector_modes *modes = injector_modes_create(settings, &the_clock, &err);
+	struct order order = {.modes = modes, .now = US(1e6)};
+	struct rng rng;
+
+	cr_assert_not_null(modes, "%s", err.text);
+	rng_seed(&rng, 2);
+	for (int sample = 0; sample < SAMPLES; sample++) {
+		us[sample] = send_four(&order, pps);
+		order.now += US(2e3 * TRACE_MS * rng_uniform(&rng));
+	}
+	injector_modes_destroy(modes);
+	return order.sum_us / (double)order.packets;
+}
+
+Test(jitter, traces_have_the_law_of_their_values)
+{
+	double *us = malloc(SAMPLES * sizeof *us);
+	char path[64];
+	struct rng rng;
+
+	number_count = TRACE_ROWS;
+	for (int stamped = 0; stamped < 2; stamped++) {
+		struct injector_mode_settings settings = {.replay_interval_us = 1e3 * TRACE_MS};
+		struct law law = {.jitter = stamped ? "--steps" : "--replay"};
+
+		rng_seed(&rng, 1);
+		for (int i = 0; i < number_count; i++)
+			numbers[i] = -3 * log(1 - rng_uniform(&rng));
+		write_trace(path, sizeof path, stamped);
+		sort_numbers(&law);
+		*(stamped ? &settings.steps : &settings.replay) = path;
+		for (double pps = 1e3; pps < 2e7; pps *= 10)
+			judge_samples(&law, pps, send_through_trace(&settings, pps, us), SAMPLES, us);
+		unlink(path);
+	}
+	free(us);
 }
 
 /* All waves of a uniform law rise to its top: count them. The distribution stays the same. */
