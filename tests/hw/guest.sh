@@ -1,10 +1,20 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by the tests on emulated network cards, with their arguments: BIN SOURCE PREPARED. Boots a guest with two Intel
-# 82576 that are bound to vfio-pci ($nics); each has a cable to app0 in a network namespace of this host, hw-a and hw-b.
+# Sourced by the tests on emulated network cards, with their arguments: BIN SOURCE PREPARED [DEVICE], the last one QEMU's
+# name of the card, igb if it is left out. Boots a guest with two of them that are bound to vfio-pci ($nics); each has a
+# cable to app0 in a network namespace of this host, hw-a and hw-b. $driver is the driver that DPDK has for it.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 prepared=${3:-}
+device=${4:-igb}
+options=
+# shellcheck disable=SC2034 # driver: the tests look at it
+case $device in
+igb) pci=0x8086:0x10c9 driver=net_e1000_igb ;;
+e1000e) pci=0x8086:0x10d3 driver=net_e1000_em ;;
+virtio-net-pci) pci=0x1af4:0x1041 driver=net_virtio options=,disable-legacy=on,iommu_platform=on ;;
+*) echo "Bail out! no such card: $device"; exit 1 ;;
+esac
 # shellcheck disable=SC2034 # planned: lib.sh looks at it when the script ends
 skip_early() { planned=1; printf '1..0 # SKIP %s\n' "$1"; exit 0; }
 
@@ -40,9 +50,9 @@ network=()
 for port in 1 2; do
 	network+=(-netdev "tap,id=net$port,ifname=port$port,script=no,downscript=no,vnet_hdr=off"
 		-device "pcie-root-port,id=root$port,slot=$port,chassis=$port"
-		-device "igb,bus=root$port,netdev=net$port,mac=52:54:00:00:00:0$port")
+		-device "$device,bus=root$port,netdev=net$port,mac=52:54:00:00:00:0$port$options")
 done
-nice -n -20 timeout -k 2 240 qemu-system-x86_64 -machine q35,accel=tcg -cpu max -smp 2 -m 1024 \
+nice -n -20 timeout -k 2 540 qemu-system-x86_64 -machine q35,accel=tcg -cpu max -smp 2 -m 1024 \
 	-nodefaults -no-reboot -display none -device intel-iommu,caching-mode=on "${network[@]}" \
 	-chardev "file,id=console,path=$scratch/console" -serial chardev:console \
 	-chardev "pipe,id=line,path=$scratch/line" -serial chardev:line \
@@ -94,6 +104,6 @@ for name in a b; do
 	port=$((port + 1))
 done
 wait_for 80 said GUEST-READY && alive || bail "the guest starts" "$(cat "$scratch/qemu" "$scratch/console")"
-nics=$(sed -n 's/^NIC \([^ ]*\) 0x8086:0x10c9 vfio-pci.*/\1/p' "$scratch/console")
-[ "$(wc -w <<<"$nics")" -eq 2 ] && pass "two 82576 are bound to vfio-pci" ||
-	bail "two 82576 are bound to vfio-pci" "$(cat "$scratch/console")"
+nics=$(sed -n "s/^NIC \([^ ]*\) $pci vfio-pci.*/\1/p" "$scratch/console")
+[ "$(wc -w <<<"$nics")" -eq 2 ] && pass "two $device are bound to vfio-pci" ||
+	bail "two $device are bound to vfio-pci" "$(cat "$scratch/console")"
