@@ -48,7 +48,8 @@ def node(number, racks):
             "status": {"capacity": size, "allocatable": size, "conditions": [{"type": "Ready", "status": "True"}]}}
 
 
-def pod(name, job=None, role="task", curve="memcached"):
+def pod(name, job=None, role="task"):
+    curve = os.environ.get("KUBE_CURVE", "memcached")
     labels = {"app": name}
     if job:
         labels.update({"nomora.io/job": job, "nomora.io/role": role, "nomora.io/curve": curve})
