@@ -72,7 +72,8 @@ static bool is_scenario(const char *text, size_t bytes)
 	return is;
 }
 
-struct recovery_scenario *recovery_network_parse(const char *name, const char *text, size_t bytes, struct error *err)
+struct recovery_scenario *recovery_network_parse(const char *name, const char *text, size_t bytes, double MBps,
+						 struct error *err)
 {
 	struct recovery_scenario *file = NULL, *network = NULL;
 	struct topology *topology = NULL;
@@ -80,7 +81,7 @@ struct recovery_scenario *recovery_network_parse(const char *name, const char *t
 	if (is_scenario(text, bytes))
 		file = recovery_parse(name, text, bytes, err);
 	else
-		topology = topology_parse(name, text, bytes, err);
+		topology = topology_parse_file(name, text, bytes, MBps, err);
 	if (file)
 		network = servers_of(file, err);
 	else if (topology)
@@ -100,7 +101,7 @@ struct recovery_scenario *recovery_network_read(const char *argument, double MBp
 
 	if (stat(argument, &status) == 0 && !S_ISDIR(status.st_mode)) {
 		text = file_read_all(argument, file_bytes_maximum, &bytes, err);
-		network = text ? recovery_network_parse(argument, text, bytes, err) : NULL;
+		network = text ? recovery_network_parse(argument, text, bytes, MBps, err) : NULL;
 		free(text);
 		return network;
 	}

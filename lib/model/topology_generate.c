@@ -327,5 +327,5 @@ struct topology *topology_from_argument(const char *argument, double MBps, uint6
 	}
 	if (stat(argument, &status) == 0 && S_ISDIR(status.st_mode))
 		return topology_read_lldp(argument, MBps, err);
-	return topology_read(argument, err);
+	return topology_read(argument, MBps, err);
 }

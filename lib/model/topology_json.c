@@ -194,12 +194,24 @@ struct topology *topology_parse(const char *name, const char *text, size_t bytes
 	return topology;
 }
 
-struct topology *topology_read(const char *path, struct error *err)
+struct topology *topology_parse_file(const char *name, const char *text, size_t bytes, double MBps, struct error *err)
+{
+	static const char byte_order_mark[] = "\xef\xbb\xbf";
+	size_t at = bytes >= 3 && memcmp(text, byte_order_mark, 3) == 0 ? 3 : 0;
+
+	while (at < bytes && strchr(" \t\r\n", text[at]) && text[at] != '\0')
+		at++;
+	if (at < bytes && text[at] == '<')
+		return topology_parse_graphml(name, text, bytes, MBps, err);
+	return topology_parse(name, text, bytes, err);
+}
+
+struct topology *topology_read(const char *path, double MBps, struct error *err)
 {
 	size_t bytes;
 	char *text = file_read_all(path, FILE_BYTES_MAXIMUM, &bytes, err);
 	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
-	struct topology *topology = text ? topology_parse(name, text, bytes, err) : NULL;
+	struct topology *topology = text ? topology_parse_file(name, text, bytes, MBps, err) : NULL;
 
 	free(text);
 	return topology;

@@ -53,7 +53,7 @@ static void check_scenario(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct error err = {0};
-	struct recovery_scenario *network = recovery_network_parse("fuzz", (const char *)data, size, &err);
+	struct recovery_scenario *network = recovery_network_parse("fuzz", (const char *)data, size, 125, &err);
 
 	if (!network && (err.code == 0 || err.text[0] == '\0'))
 		abort();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora.topology/1: accepted input is consistent; refused input gets a reason. */
+/* nomora.topology/1 and GraphML: accepted input is consistent; refused input gets a reason. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct error err = {0};
-	struct topology *topology = topology_parse("fuzz", (const char *)data, size, &err);
+	struct topology *topology = topology_parse_file("fuzz", (const char *)data, size, 100, &err);
 
 	if (!topology) {
 		if (err.code == 0 || err.text[0] == '\0')

@@ -323,7 +323,7 @@ Test(recovery, a_network_has_the_access_links_of_its_hosts)
 		"7}]}";
 	static const char scenario[] = HEAD SERVERS TASKS FLOW TAIL;
 	struct error err = {0};
-	struct recovery_scenario *s = recovery_network_parse("t.json", topology, strlen(topology), &err);
+	struct recovery_scenario *s = recovery_network_parse("t.json", topology, strlen(topology), 125, &err);
 
 	cr_assert_not_null(s, "%s", err.text);
 	cr_expect_eq(s->server_count, 2);
@@ -333,7 +333,7 @@ Test(recovery, a_network_has_the_access_links_of_its_hosts)
 	cr_expect_float_eq(s->servers[1].egress_MBps, 30, 1e-9);
 	cr_expect_float_eq(s->servers[1].ingress_MBps, 30, 1e-9);
 	recovery_destroy(s);
-	s = recovery_network_parse("s.json", scenario, strlen(scenario), &err);
+	s = recovery_network_parse("s.json", scenario, strlen(scenario), 125, &err);
 	cr_assert_not_null(s, "%s", err.text);
 	cr_expect(s->server_count == 3 && s->task_count == 0 && !s->servers[0].failed);
 	cr_expect_float_eq(s->servers[1].ingress_MBps, 20, 1e-9);
@@ -343,6 +343,6 @@ Test(recovery, a_network_has_the_access_links_of_its_hosts)
 	cr_expect(s->server_count == 4);
 	cr_expect_float_eq(s->servers[3].egress_MBps, 125, 1e-9);
 	recovery_destroy(s);
-	cr_expect_null(recovery_network_parse("t.json", "{\"schema\": \"nomora.cluster/1\"}", 29, &err));
+	cr_expect_null(recovery_network_parse("t.json", "{\"schema\": \"nomora.cluster/1\"}", 29, 125, &err));
 	cr_expect(strstr(err.text, "t.json") == err.text, "%s", err.text);
 }

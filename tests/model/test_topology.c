@@ -55,7 +55,7 @@ Test(topology, what_is_written_reads_back_the_same)
 	cr_assert_not_null(one);
 	close(mkstemp(path));
 	cr_assert_eq(topology_save(one, path, &err), 0, "%s", err.text);
-	two = topology_read(path, &err);
+	two = topology_read(path, 100, &err);
 	unlink(path);
 	cr_assert_not_null(two, "%s", err.text);
 	cr_assert_eq(one->node_count, two->node_count);

@@ -109,7 +109,8 @@ struct recovery_scenario *recovery_parse(const char *name, const char *text, siz
  */
 struct recovery_scenario *recovery_network_read(const char *argument, double MBps, struct error *err);
 /* Like recovery_network_read(), from the text of a file; `name` is for messages. */
-struct recovery_scenario *recovery_network_parse(const char *name, const char *text, size_t bytes, struct error *err);
+struct recovery_scenario *recovery_network_parse(const char *name, const char *text, size_t bytes, double MBps,
+						 struct error *err);
 /* New reference, NULL if out of memory. */
 json_t *recovery_to_json(const struct recovery_scenario *scenario);
 

@@ -91,12 +91,22 @@ struct topology_adjacency *topology_adjacency_create(const struct topology *topo
 void topology_adjacency_destroy(struct topology_adjacency *adjacency); /* NULL is legal */
 
 /*
- * Reads a file ("-" = stdin). Parallel links are one link with the sum of their capacities. Returns NULL with err set
- * (file, line, field). Refuses a duplicate name, a pair of nodes in both orders (a cable listed from both ends), an
- * unknown end, a host without any link (up or down), no hosts, and capacities out of range.
+ * Parses JSON. Parallel links are one link with the sum of their capacities. Returns NULL with err set (file, line,
+ * field). Refuses a duplicate name, a pair of nodes in both orders (a cable listed from both ends), an unknown end, a
+ * host without any link (up or down), no hosts, and capacities out of range.
  */
-struct topology *topology_read(const char *path, struct error *err);
 struct topology *topology_parse(const char *name, const char *text, size_t bytes, struct error *err);
+
+/*
+ * Parses GraphML as the Internet Topology Zoo publishes it, docs/formats.md: nodes are switches NAME with one host
+ * h-NAME each. `MBps` is the capacity of edges of unknown speed. Returns NULL with err set (file, line, field).
+ */
+struct topology *topology_parse_graphml(const char *name, const char *text, size_t bytes, double MBps,
+					struct error *err);
+
+/* Parses the text of a file: GraphML, which begins with '<', or JSON; or reads such a file ("-" = stdin). */
+struct topology *topology_parse_file(const char *name, const char *text, size_t bytes, double MBps, struct error *err);
+struct topology *topology_read(const char *path, double MBps, struct error *err);
 
 /*
  * A network from LLDP: the output of `lldpctl -f json` of each device, docs/formats.md. Reads the files DEVICE.json of
