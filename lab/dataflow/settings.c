@@ -59,7 +59,7 @@ static const char *const route_names[] = {"netlink", "ports", NULL}, *const from
 #define ROWS_NETWORK                                                                                                   \
 	ROW(STRING, topology, "topology", 't', "NETWORK",                                                              \
 	    "the network: fattree:K[,HOSTS], jellyfish:SWITCHES,PORTS,HOSTS, leafspine:LEAVES,SPINES,HOSTS, a file "   \
-	    "(nomora.topology/1) or a folder of lldpctl -f json, DEVICE.json"),                                        \
+	    "(nomora.topology/1 or GraphML) or a folder of lldpctl -f json, DEVICE.json"),                             \
 		ROW(DOUBLE, link_MBps, "link-MBps", 0, "R", 1e-3, TOPOLOGY_MBPS_MAXIMUM, "capacity of its links")
 
 #define ROWS_LATENCY                                                                                                   \

@@ -61,6 +61,11 @@ run "$nomora" dataflow plan --json --random-runs 0 --generate storm,jobs=1 --slo
 check "a network from LLDP" jq -e '[.jobs[0].placement[]] | unique == ["h0", "h1", "h2"]' <<<"$out"
 mkdir "$scratch/net" && sed 's/"leaf1"/"other"/' "$source_root/tests/data/lldp/h1.json" >"$scratch/net/h1.json" && cp "$source_root/tests/data/lldp/leaf1.json" "$scratch/net"
 refuses "files that contradict each other" 1 "net/leaf1.json:4: lldp.interface: neighbour 'h1' has a file, which does not list 'leaf1'" "$nomora" dataflow plan --generate storm,jobs=1 -t "$scratch/net"
+zoo=$source_root/tests/data/graphml/zoo.graphml
+run "$nomora" dataflow plan --json --random-runs 0 --generate storm,jobs=1 --slots 2 -t "$zoo"
+check "a network from GraphML" jq -e '[.jobs[0].placement[]] | unique - ["h-Hamburg", "h-Frankfurt_am_Main", "h-2", "h-3", "h-4", "h-5", "h-Köln"] == []' <<<"$out"
+sed 's/undirected/directed/' "$zoo" >"$scratch/directed.graphml"
+refuses "a directed graph" 1 "directed.graphml:12: graph.edgedefault: 'directed': expected \"undirected\"" "$nomora" dataflow plan --generate storm,jobs=1 -t "$scratch/directed.graphml"
 refuses "no network" 1 "cannot read /no/such: No such file" "$nomora" dataflow plan --generate storm,jobs=1 -t /no/such
 check "draws switches on a circle" test "$(head -c 4 "$scratch/load.png" | tail -c 3)" = PNG
 refuses "a picture of an unknown kind" 2 'x.gif' "$nomora" dataflow plan --random-runs 0 --plot x.gif "$scenario"

@@ -68,6 +68,7 @@ COMMANDS = {
     "predict, traces": ["predict", *(DATA + f"/predict/sweep3d-{rank}.txt.gz" for rank in range(4))],
     "recover": ["recover", DATA + "/fuzz/recovery_1", "--json"],
     "dataflow": ["dataflow", "plan", DATA + "/fuzz/dataflow_1", "--json"],
+    "dataflow, graphml": ["dataflow", "plan", "-t", DATA + "/graphml/zoo.graphml", "--slots", "2", "--generate", "storm,jobs=1", "--json"],
     "dataflow, lldp": ["dataflow", "plan", "-t", DATA + "/lldp", "--slots", "4", "--generate", "storm,jobs=1", "--json"],
     "rtt": ["rtt", DATA + "/fuzz/capture/probes.pcap", "--json"],
     "inject-check": ["inject-check", DATA + "/fuzz/pcapng/cut.pcapng", "--json"],

@@ -144,8 +144,8 @@ struct topology *topology_jellyfish(uint32_t switches, uint32_t ports, uint32_t 
 
 /*
  * Generates the network if the argument is "fattree:K[,HOSTS]", "jellyfish:SWITCHES,PORTS[,HOSTS]" or
- * "leafspine:LEAVES,SPINES,HOSTS"; else reads the file of this name, or the folder by topology_read_lldp(). `seed` is
- * for Jellyfish. Returns NULL with err set on failure.
+ * "leafspine:LEAVES,SPINES,HOSTS"; else reads the file by topology_read(), or the folder by topology_read_lldp().
+ * `seed` is for Jellyfish. Returns NULL with err set on failure.
  *
  * Leaf-spine: HOSTS hosts in all, spread evenly over the leaves; each leaf is joined to each spine. Names: h0..,
  * leaf0.., spine0...
