@@ -196,7 +196,7 @@ static void begin_edge(struct graphml_reader *reader, const char **attributes)
 	edges[reader->edge_count] = (struct graph_edge){.line = reader->line};
 	edges[reader->edge_count].source = need_attribute(reader, attributes, "source", "edge.source");
 	edges[reader->edge_count++].target = need_attribute(reader, attributes, "target", "edge.target");
-	if (directed && strcmp(directed, "true") == 0)
+	if (directed && (strcmp(directed, "true") == 0 || strcmp(directed, "1") == 0))
 		FAIL(reader, reader->line, "edge.directed",
 		     "expected \"false\"; a link has a capacity in both directions");
 	begin_data(reader, "edge");

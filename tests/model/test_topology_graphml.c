@@ -147,6 +147,7 @@ static const struct {
 	 "z.graphml:5: edge.target: unknown node 'c'; expected the id of a node"},
 	{GRAPH(TWO "<edge target='a'/>"), "z.graphml:4: edge.source: missing, expected an id"},
 	{GRAPH(TWO "<edge source='a' target='b' directed='true'/>"), "z.graphml:4: edge.directed: expected \"false\""},
+	{GRAPH(TWO "<edge source='a' target='b' directed='1'/>"), "z.graphml:4: edge.directed: expected \"false\""},
 	{GRAPH(TWO "<hyperedge/>"), "z.graphml:4: hyperedge: expected edges, which have two ends"},
 	{GRAPH("<node id='a'>\n<graph edgedefault='undirected'/></node>"),
 	 "z.graphml:4: graph: expected one graph in the file"},
