@@ -3,6 +3,7 @@
  * refusals. */
 #include <criterion/criterion.h>
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static int parse(struct mpi_run *run, const char *const *texts, uint32_t ranks, 
 	return code;
 }
 
-static struct runtime find(const char *const *texts, uint32_t ranks)
+static struct runtime find_with(const char *algorithm, const char *const *texts, uint32_t ranks)
 {
 	struct execution_graph graph;
 	struct runtime runtime;
@@ -37,6 +38,7 @@ static struct runtime find(const char *const *texts, uint32_t ranks)
 	struct mpi_run run;
 
 	cr_assert_eq(parse(&run, texts, ranks, &err), 0, "%s", err.text);
+	cr_assert(!algorithm || collective_choose(&run.choice, algorithm, &err) == 0, "%s", err.text);
 	cr_assert_eq(mpi_build(&run, &model, &graph, &err), 0, "%s", err.text);
 	cr_assert_eq(runtime_find(&graph, 0, 10000, &runtime, &err), 0, "%s", err.text);
 	execution_graph_free(&graph);
@@ -44,8 +46,13 @@ static struct runtime find(const char *const *texts, uint32_t ranks)
 	return runtime;
 }
 
+static struct runtime find(const char *const *texts, uint32_t ranks)
+{
+	return find_with(NULL, texts, ranks);
+}
+
 /* All ranks make one call, whose line lacks its communicator. T(L) must be a + b L for every L. */
-static void check_collective(const char *call, uint32_t ranks, double a_ns, double b)
+static void check_algorithm(const char *algorithm, const char *call, uint32_t ranks, double a_ns, double b)
 {
 	char *texts[64];
 	struct runtime runtime;
@@ -53,7 +60,7 @@ static void check_collective(const char *call, uint32_t ranks, double a_ns, doub
 	for (uint32_t rank = 0; rank < ranks; rank++)
 		if (asprintf(&texts[rank], "%s:7,%u,%u:0.5\n", call, rank, ranks) < 0)
 			abort();
-	runtime = find((const char *const *)texts, ranks);
+	runtime = find_with(algorithm, (const char *const *)texts, ranks);
 	for (int i = 0; i <= 10; i++)
 		cr_assert_float_eq(runtime_at(&runtime, 1000.0 * i), a_ns + b * 1000 * i, 1e-6,
 				   "%s, %u ranks: T(%d us) = %g, expected %g + %g L", call, ranks, i,
@@ -61,6 +68,11 @@ static void check_collective(const char *call, uint32_t ranks, double a_ns, doub
 	runtime_free(&runtime);
 	for (uint32_t rank = 0; rank < ranks; rank++)
 		free(texts[rank]);
+}
+
+static void check_collective(const char *call, uint32_t ranks, double a_ns, double b)
+{
+	check_algorithm(NULL, call, ranks, a_ns, b);
 }
 
 /* A round of small messages takes o + L + G (bytes - 1) + o. */
@@ -81,6 +93,57 @@ Test(calls, collectives_take_their_rounds)
 	check_collective("MPI_Allgather:0:1:1:1,8,8:2:1:1,8,8", 4, (20 + 14) + (20 + 30), 2);
 	check_collective("MPI_Scan:0:1:2:1:1,8,8:3", 5, 4 * (20 + 14), 4);
 	check_collective("MPI_Gather:0:1:1:1,8,8:2:1:1,8,8:0", 2, 20 + 14, 1);
+}
+
+/* 4 ranks and 8 bytes, the root is rank 1; as above, and one end of a linear algorithm pays 3 o. */
+Test(calls, chosen_algorithms_take_their_rounds)
+{
+	static const char bcast[] = "MPI_Bcast:0:1:1:1,8,8:1", reduce[] = "MPI_Reduce:0:1:2:1:1,8,8:3:1",
+			  allreduce[] = "MPI_Allreduce:0:1:2:1:1,8,8:3",
+			  gather[] = "MPI_Gather:0:1:1:1,8,8:2:1:1,8,8:1",
+			  scatter[] = "MPI_Scatter:0:1:1:1,8,8:2:1:1,8,8:1";
+
+	check_algorithm("barrier=doubling", "MPI_Barrier:0", 4, 2 * 20, 2);
+	check_algorithm("barrier=tree", "MPI_Barrier:0", 4, 4 * 20, 4);
+	check_algorithm("bcast=chain", bcast, 4, 3 * (20 + 14), 3);
+	check_algorithm("bcast=linear", bcast, 4, 3 * 10 + 14 + 10, 1);
+	check_algorithm("reduce=tree", reduce, 4, 2 * (20 + 14), 2);
+	check_algorithm("reduce=chain", reduce, 4, 3 * (20 + 14), 3);
+	check_algorithm("reduce=linear", reduce, 4, 10 + 14 + 3 * 10, 1);
+	check_algorithm("allreduce=tree", allreduce, 4, 4 * (20 + 14), 4);
+	check_algorithm("gather=linear", gather, 4, 10 + 14 + 3 * 10, 1);
+	check_algorithm("scatter=tree", scatter, 4, (20 + 30) + (20 + 14), 2);
+	check_algorithm("scatter=linear", scatter, 4, 3 * 10 + 14 + 10, 1);
+	check_algorithm("allgather=ring", "MPI_Allgather:0:1:1:1,8,8:2:1:1,8,8", 4, 3 * (20 + 14), 3);
+	/* Without a choice, the ring from 10,000 bytes of the whole result on. */
+	check_collective("MPI_Allgather:0:1:2499:1,1,1:2:2499:1,1,1", 4, (20 + 2 * 2498) + (20 + 2 * 4997), 6);
+	check_collective("MPI_Allgather:0:1:2500:1,1,1:2:2500:1,1,1", 4, 3 * (20 + 2 * 2499), 9);
+}
+
+Test(calls, an_unknown_algorithm_is_refused_with_those_known)
+{
+	struct collective_choice choice = {0};
+	struct error err = {0};
+	const char *call;
+
+	cr_assert_eq(collective_choose(&choice, "scan=ring", &err), -EINVAL);
+	cr_assert(strstr(err.text, "'scan=ring' is no algorithm") && strstr(err.text, ", scan=chain"), "%s", err.text);
+	cr_assert_eq(collective_choose(&choice, "allreduce:ring", &err), -EINVAL);
+	cr_assert_eq(collective_choose(&choice, "allreduce=ring", &err), 0);
+	cr_assert_str_eq(collective_name(choice.chosen[CALL_ALLREDUCE] - 1U, &call), "ring");
+	cr_assert_str_eq(call, "allreduce");
+}
+
+/* A rank may name a request again without having waited for it: the wait is then for the second message. */
+Test(calls, a_request_that_is_used_again)
+{
+	const char *texts[] = {"MPI_Isend:0:1:1:1,8,8:1:0:7,0,2:800:0\nMPI_Isend:0:1:1:1,8,8:1:1:7,0,2:800:0\n"
+			       "MPI_Wait:0:800:3:0\n",
+			       "MPI_Recv:0:1:1:1,8,8:0:0:7,1,2:9:0\nMPI_Recv:0:1:1:1,8,8:0:1:7,1,2:9:0\n"};
+	struct runtime runtime = find(texts, 2);
+
+	cr_assert_float_eq(runtime_at(&runtime, 5000), 2 * 10 + 5000 + 14 + 10, 1e-6);
+	runtime_free(&runtime);
 }
 
 /* Two messages that cross: the waiting overlaps. A blocking pair, by MPI_Sendrecv and by MPI_Waitall. */
@@ -260,6 +323,7 @@ Test(calls, refusals_name_file_line_and_field)
 		{{"MPI_Barrier:0:7,0,2:1\n", "# x\nMPI_Barrier:x:7,1,2:1\n"}, "rank1:2: begin: found 'x'"},
 		{{"MPI_Barrier:5:7,0,2:1\n", ""}, "rank0:1: end: found '1', expected a time after the begin"},
 		{{"MPI_Barrier:0:7,0,3:1\n", ""}, "rank0:1: communicator: rank 0 of 3, expected rank 0 of 2"},
+		{{"MPI_Barrier:0:7,0:1\n", ""}, "rank0:1: communicator: found '7', expected number,rank,size"},
 		{{"MPI_Barrier:0:7,1,2:1\n", ""}, "in the order of the ranks"},
 		{{"MPI_Send:0:1:1:1,8:1:0:7,0,2:1\n", ""}, "rank0:1: type: found '1', expected number,size,extent"},
 		{{"MPI_Send:0:1:1:1,8,8:2:0:7,0,2:1\n", ""},

@@ -3,8 +3,10 @@
 #include <criterion/criterion.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <predict/graph/graph.h>
 #include <predict/turns/turns.h>
@@ -18,6 +20,7 @@ struct world {
 	double every; /* > 0: an open loop with this period */
 	double where; /* of the capture: 0 at the client, 1 at the server */
 	bool parallel, no_handshake, twice, one_way, six, tagged;
+	bool greets;   /* the server speaks first */
 	bool halves;   /* a message of the server is two segments, of which the second has PSH */
 	int tickets;   /* further messages of the server after each response */
 	uint32_t snap; /* bytes captured; 0 = all */
@@ -228,6 +231,11 @@ static double simulate(struct world world)
 			record(&run, there, c, true, SYN | ACK, 0, 1, 0);
 			record(&run, back, c, false, ACK, 1, 1, 0);
 		}
+		if (world.greets) {
+			run.arrived[c] = -1; /* what it answers is no request */
+			later(&run, back + world.latency, c, AT_SERVER, 0);
+			continue;
+		}
 		for (int i = 0; i < world.depth; i++)
 			later(&run, back + world.think, c, SEND, 0);
 	}
@@ -412,6 +420,26 @@ Test(turns, more_messages_than_requests)
 	agree(world);
 }
 
+/* Its greeting waits for the end of the handshake: the client's first request, for the greeting. */
+Test(turns, a_server_that_speaks_first)
+{
+	struct world world = one;
+
+	world.greets = true;
+	read_world(world);
+	cr_expect_eq(turns.turn_count, 22, "and the handshake and the greeting");
+	cr_expect_float_eq(predicted(100) - predicted(0), 22 * 100, 1e-6);
+	forget();
+	agree(world);
+	world.halves = true;
+	agree(world);
+	world.no_handshake = true; /* the greeting answers what came before the capture */
+	read_world(world);
+	cr_expect_eq(turns.turn_count, 20);
+	cr_expect_float_eq(predicted(100) - predicted(0), 20 * 100, 1e-6);
+	forget();
+}
+
 Test(turns, a_parallel_server)
 {
 	const struct world world = {.connections = 4,
@@ -550,4 +578,96 @@ Test(turns, repeated_segments)
 	cr_assert_eq(turns_read_memory("test", bytes, one_copy, 0, &turns, &err), 0);
 	cr_expect_eq(turns.repeated, 0);
 	turns_free(&turns);
+}
+
+static void expect_printed(struct world world, const char *expected)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	read_world(world);
+	turns_print(&turns, out);
+	fclose(out);
+	cr_expect(strstr(text, expected), "%s", text);
+	free(text);
+	forget();
+}
+
+Test(turns, the_report)
+{
+	struct world world = one;
+
+	/* 40 us of handshake, 20 turns of 10 + 30 + 2 * 20 us: the server works for 600 us of 1640. */
+	expect_printed(
+		world,
+		"Port 6379: 1 connection, 21 turns (1 connection by single messages), at most 1 outstanding on one\n"
+		"Closed loop: requests wait for responses; think time 10 us, response time 70 us (medians)\n"
+		"Server 10.0.0.1: requests never overlap; busy 36.6 % of the run\n"
+		"Client 10.0.0.2: requests never overlap; round trip from the capture point 0 us to the client, "
+		"40 us to the server\n");
+	world.no_handshake = true;
+	expect_printed(world, "\n1 connection began before the capture\n");
+	world.connections = 2;
+	expect_printed(world, "\n2 connections began before the capture\n");
+	world = one;
+	world.connections = 4;
+	world.parallel = true;
+	world.jitter = 200;
+	expect_printed(world, " overlapping requests leave in another order than they came; ");
+	expect_printed(world, " requests there on average\n");
+	world = one;
+	world.every = 200;
+	world.turns = 100;
+	world.jitter = 50;
+	expect_printed(world, "\nOpen loop: requests do not wait for responses");
+}
+
+Test(turns, the_report_as_json)
+{
+	const char *loop;
+	int connections, count, outstanding, server;
+	double think_us, response_us, busy, client_us, server_us;
+	json_t *json, *null;
+
+	read_world(one);
+	json = turns_json(&turns);
+	cr_assert_eq(json_unpack(json, "{s:s, s:i, s:i, s:i, s:F, s:F, s:[{s:b, s:F, s:o}, {s:F, s:F}]}", "loop", &loop,
+				 "connections", &connections, "turns", &count, "outstanding", &outstanding, "think_us",
+				 &think_us, "response_us", &response_us, "hosts", "server", &server, "busy_share",
+				 &busy, "client_rtt_us", &null, "client_rtt_us", &client_us, "server_rtt_us",
+				 &server_us),
+		     0);
+	cr_expect(strcmp(loop, "closed") == 0 && connections == 1 && count == 21 && outstanding == 1);
+	cr_expect(server && json_is_null(null), "a server has no round trip of its own");
+	cr_expect_float_eq(think_us, 10, 1e-3);
+	cr_expect_float_eq(response_us, 70, 1e-3);
+	cr_expect_float_eq(busy, 600.0 / 1640, 1e-6);
+	cr_expect_float_eq(client_us, 0, 1e-3);
+	cr_expect_float_eq(server_us, 40, 1e-3);
+	json_decref(json);
+	forget();
+}
+
+Test(turns, captures_are_known_by_their_first_bytes)
+{
+	static const struct {
+		const char *first;
+		bool is;
+	} files[] = {{"\xa1\xb2\xc3\xd4", true}, {"\xd4\xc3\xb2\xa1", true},
+		     {"\xa1\xb2\x3c\x4d", true}, {"\x4d\x3c\xb2\xa1", true},
+		     {"\x0a\x0d\x0d\x0a", true}, {"\x0a\x0d\x0d\x0d", false},
+		     {"\xa1\xb2\xc3", false},    {"", false}};
+
+	cr_expect_not(turns_is_capture("/nonexistent"));
+	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+		char path[] = "/tmp/nomora-turns-XXXXXX";
+		int fd = mkstemp(path);
+
+		cr_assert(fd >= 0);
+		cr_assert_eq(write(fd, files[i].first, strlen(files[i].first)), (ssize_t)strlen(files[i].first));
+		close(fd);
+		cr_expect_eq(turns_is_capture(path), files[i].is, "file %zu", i);
+		unlink(path);
+	}
 }
