@@ -115,6 +115,10 @@ Test(calls, chosen_algorithms_take_their_rounds)
 	check_algorithm("scatter=tree", scatter, 4, (20 + 30) + (20 + 14), 2);
 	check_algorithm("scatter=linear", scatter, 4, 3 * 10 + 14 + 10, 1);
 	check_algorithm("allgather=ring", "MPI_Allgather:0:1:1:1,8,8:2:1:1,8,8", 4, 3 * (20 + 14), 3);
+	/* 3 ranks: no message has a part for ranks that are not there. */
+	check_collective("MPI_Allgather:0:1:1:1,8,8:2:1:1,8,8", 3, 2 * (20 + 14), 2);
+	check_algorithm("scatter=tree", scatter, 3, 10 + (20 + 14), 1);
+	check_algorithm("gather=tree", gather, 3, (20 + 14) + 10, 1);
 	/* Without a choice, the ring from 10,000 bytes of the whole result on. */
 	check_collective("MPI_Allgather:0:1:2499:1,1,1:2:2499:1,1,1", 4, (20 + 2 * 2498) + (20 + 2 * 4997), 6);
 	check_collective("MPI_Allgather:0:1:2500:1,1,1:2:2500:1,1,1", 4, 3 * (20 + 2 * 2499), 9);
