@@ -194,6 +194,8 @@ Test(histogram, a_reset_forgets_all)
 	histogram_record(histogram, 50);
 	cr_assert_eq(histogram_count(histogram), 1);
 	cr_assert_eq(histogram_maximum(histogram), 50);
+	cr_assert_eq(histogram_percentile(histogram, 1), 50);
+	cr_assert_eq(histogram_percentile(histogram, 100), 50);
 	histogram_destroy(histogram);
 }
 
