@@ -155,8 +155,8 @@ Test(trace, refusals)
 	files[1].header.several_threads = 1;
 	expect(0, "one: several threads called MPI");
 	files[1].header.several_threads = 0;
-	add(1, (struct trace_record){.kind = 40});
-	expect(0, "one: record 2: kind: found 40");
+	add(1, (struct trace_record){.kind = CALL_KINDS});
+	expect(0, "one: record 2: kind: found 13");
 	files[1].records[1] = (struct trace_record){.kind = CALL_SEND, .peer = 2};
 	expect(0, "one: record 2: peer: found 2, expected a rank");
 	files[1].records[1] = (struct trace_record){.kind = CALL_BARRIER, .communicator = 2};

@@ -20,10 +20,11 @@ struct world {
 	double every; /* > 0: an open loop with this period */
 	double where; /* of the capture: 0 at the client, 1 at the server */
 	bool parallel, no_handshake, twice, one_way, six, tagged;
-	bool greets;   /* the server speaks first */
-	bool halves;   /* a message of the server is two segments, of which the second has PSH */
-	int tickets;   /* further messages of the server after each response */
-	uint32_t snap; /* bytes captured; 0 = all */
+	bool greets;             /* the server speaks first */
+	bool halves;             /* a message of the server is two segments, of which the second has PSH */
+	int tickets;             /* further messages of the server after each response */
+	uint32_t snap;           /* bytes captured; 0 = all */
+	uint32_t response_bytes; /* 0 = RESPONSE_BYTES */
 	uint32_t start;
 };
 
@@ -158,6 +159,11 @@ static double jitter(struct run *run)
 	return run->world.jitter * (double)(run->random >> 40) / (double)(1 << 24);
 }
 
+static uint32_t response_bytes(const struct world *world)
+{
+	return world->response_bytes ? world->response_bytes : RESPONSE_BYTES;
+}
+
 static void client_sends(struct run *run, double at, int c)
 {
 	const struct world *world = &run->world;
@@ -165,7 +171,7 @@ static void client_sends(struct run *run, double at, int c)
 	if (run->sent[c] >= world->turns)
 		return;
 	record(run, at, c, false, PSH | ACK, 1 + (uint32_t)(run->sent[c] * REQUEST_BYTES),
-	       1 + (uint32_t)(run->received[c] * RESPONSE_BYTES), REQUEST_BYTES);
+	       1 + (uint32_t)run->received[c] * response_bytes(world), REQUEST_BYTES);
 	run->sent[c]++;
 	later(run, at + world->latency, c, AT_SERVER, 0);
 	if (world->every > 0)
@@ -177,13 +183,13 @@ static void server_answers(struct run *run, double at, int c)
 	const struct world *world = &run->world;
 
 	for (int i = 0; i <= world->tickets; i++) {
-		uint32_t sequence = 1 + (uint32_t)(run->served[c]++ * RESPONSE_BYTES),
+		uint32_t sequence = 1 + (uint32_t)run->served[c]++ * response_bytes(world),
 			 acknowledged = 1 + (uint32_t)(run->arrived[c] * REQUEST_BYTES),
-			 first = world->halves ? RESPONSE_BYTES / 2 : 0;
+			 first = world->halves ? response_bytes(world) / 2 : 0;
 
 		if (first)
 			record(run, at, c, true, ACK, sequence, acknowledged, first);
-		record(run, at, c, true, PSH | ACK, sequence + first, acknowledged, RESPONSE_BYTES - first);
+		record(run, at, c, true, PSH | ACK, sequence + first, acknowledged, response_bytes(world) - first);
 	}
 	later(run, at + world->latency, c, AT_CLIENT, 0);
 }
@@ -437,6 +443,21 @@ Test(turns, a_server_that_speaks_first)
 	read_world(world);
 	cr_expect_eq(turns.turn_count, 20);
 	cr_expect_float_eq(predicted(100) - predicted(0), 20 * 100, 1e-6);
+	forget();
+}
+
+Test(turns, long_messages_are_counted)
+{
+	struct world world = one;
+
+	world.snap = 54;
+	world.response_bytes = TURNS_LONG_BYTES;
+	read_world(world);
+	cr_expect_eq(turns.long_messages, 0);
+	forget();
+	world.response_bytes = TURNS_LONG_BYTES + 1;
+	read_world(world);
+	cr_expect_eq(turns.long_messages, 20);
 	forget();
 }
 
