@@ -251,6 +251,9 @@ Test(google_trace, a_middle_part_begins_with_the_tasks_that_run_then)
 	cr_assert_eq(google_trace_read(workload, folder, &options, &report, &err), 0, "%s", err.text);
 	cr_assert_eq(workload_finish(workload, &filter), 0);
 	cr_expect_eq(report.problems[GOOGLE_TRACE_PART_MISSING], 1);
+	cr_expect(strstr(report.first[GOOGLE_TRACE_PART_MISSING], ": the part before it is missing") &&
+			  !strstr(report.first[GOOGLE_TRACE_PART_MISSING], ":0: "),
+		  "a missing part has no line: %s", report.first[GOOGLE_TRACE_PART_MISSING]);
 	cr_expect_eq(report.problems[GOOGLE_TRACE_END_WITHOUT_START], 1, "only task 5, which was seen before");
 	cr_assert_eq(workload->task_count, 5);
 	cr_expect_eq(workload->left_out.never_ran, 1, "task 3");

@@ -303,6 +303,24 @@ Test(sweep_writer, refuses_what_is_no_row_and_writes_none_of_it)
 	unlink(path);
 }
 
+Test(sweep_writer, writes_units_of_one_letter)
+{
+	struct error err = {0};
+	char path[64];
+	struct sweep_record one = record(5, 0, 1);
+	struct sweep_writer *writer;
+
+	make_path(path, sizeof path);
+	writer = sweep_writer_open(path, &err);
+	cr_assert(writer, "%s", err.text);
+	one.unit = "s";
+	cr_expect_eq(sweep_writer_append(writer, &one, 1, &err), 0, "%s", err.text);
+	one.unit = "";
+	cr_expect_eq(sweep_writer_append(writer, &one, 1, &err), -EINVAL);
+	sweep_writer_close(writer);
+	unlink(path);
+}
+
 Test(sweep_writer, leaves_a_file_that_is_no_sweep_alone)
 {
 	/* Also if the last line is not terminated, as a killed writer might leave it. */

@@ -115,6 +115,18 @@ Test(trace, communicators_of_the_same_ranks_are_told_apart)
 	check(10 + 90000 + 10 + 10 + 6000 + 10, 1);
 }
 
+/* Member 0 is rank 1: the broadcast begins when this rank has computed for 700 ns. */
+Test(trace, members_need_not_be_in_the_order_of_their_ranks)
+{
+	begin();
+	for (uint32_t rank = 0; rank < RANKS; rank++) {
+		add_pair(rank, 1, 0, 2);
+		add(rank, (struct trace_record){
+				  .kind = CALL_BROADCAST, .communicator = 2, .bytes = 8, .gap_ns = rank ? 700 : 0});
+	}
+	check(700 + 10 + 10, 1);
+}
+
 /* A receive from any source belongs to the message that its wait names. */
 Test(trace, any_source_is_what_the_wait_says)
 {

@@ -508,6 +508,46 @@ Test(turns, a_capture_that_begins_late)
 	forget();
 }
 
+Test(turns, a_capture_of_one_turn)
+{
+	struct world world = one;
+
+	world.no_handshake = true;
+	world.turns = 1;
+	read_world(world);
+	cr_expect_eq(turns.turn_count, 1);
+	cr_expect_float_eq(predicted(100) - predicted(0), 100, 1e-6);
+	forget();
+}
+
+/* Of three connections, two are to another port. */
+Test(turns, connections_to_other_ports_are_counted)
+{
+	enum { PORTS_AT = 16 + 14 + 20, OTHER = 80 };
+	struct world world = one;
+
+	world.connections = 3;
+	simulate(world);
+	for (size_t at = 24; at < length;) {
+		uint8_t *ports = bytes + at + PORTS_AT;
+		int from_server = ports[0] == PORT >> 8;
+		uint32_t size;
+
+		if (ports[from_server ? 3 : 1] != (40000 & 0xff))
+			be16(ports + (from_server ? 0 : 2), OTHER);
+		memcpy(&size, bytes + at + 8, 4);
+		at += 16 + size;
+	}
+	cr_assert_eq(turns_read_memory("test", bytes, length, PORT, &turns, &err), 0, "%s", err.text);
+	cr_expect_eq(turns.others, 2);
+	cr_expect_eq(turns.connection_count, 1);
+	turns_free(&turns);
+	cr_assert_eq(turns_read_memory("test", bytes, length, 0, &turns, &err), 0, "%s", err.text);
+	cr_expect_eq(turns.port, OTHER, "the port of most messages");
+	cr_expect_eq(turns.others, 1);
+	turns_free(&turns);
+}
+
 Test(turns, refused)
 {
 	struct world world = one;
