@@ -265,6 +265,17 @@ Test(coflow, ports_begin_with_0_or_1)
 	}
 }
 
+Test(coflow, one_port_is_port_0)
+{
+	static const char text[] = "1 1\n1 0 1 0 1 0:9\n";
+	struct error err = {0};
+	struct coflow_trace *trace = coflow_parse("t", text, strlen(text), &err);
+
+	cr_assert(trace, "%s", err.text);
+	cr_expect_eq(coflow_port_count(trace), 1);
+	coflow_destroy(trace);
+}
+
 Test(coflow, refuses_with_the_line_and_the_field)
 {
 	static const char *const bad[][2] = {

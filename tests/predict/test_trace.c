@@ -2,6 +2,7 @@
 /* Files of nomora trace, made of records: what counts as computation, communicators, any source, refusals. */
 #include <criterion/criterion.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,6 +148,25 @@ static void expect(size_t cut, const char *expected)
 	mpi_run_free(&run);
 }
 
+Test(trace, ranks_in_different_collectives_are_named_with_their_records)
+{
+	struct execution_graph graph;
+	struct error err = {0};
+	struct mpi_run run;
+
+	begin();
+	for (uint32_t rank = 0; rank < RANKS; rank++) {
+		barrier(rank, 0);
+		add(rank, (struct trace_record){.kind = rank ? CALL_BROADCAST : CALL_BARRIER});
+	}
+	cr_assert_eq(read_run(&run, 0, &err), 0, "%s", err.text);
+	cr_assert_eq(mpi_build(&run, &model, &graph, &err), -EINVAL);
+	cr_assert_str_eq(err.text,
+			 "zero:2: MPI_Barrier: rank 0: rank 1 is in MPI_Bcast with root 0 at that point (line 2)");
+	execution_graph_free(&graph);
+	mpi_run_free(&run);
+}
+
 Test(trace, refusals)
 {
 	begin();
@@ -176,6 +196,11 @@ Test(trace, refusals)
 	files[1].header.records = 1;
 	add_pair(1, 0, 0, 2);
 	expect(0, "one: record 2: communicator: found 2, expected members that are ranks, and this rank among them");
+	files[1].records[1].bytes = 3;
+	expect(0, "one: record 2: communicator: found 3, expected at most all ranks as members");
+	files[1].records[1].bytes = 2;
+	files[1].header.records = 2;
+	expect(0, "one: record 2: communicator: found 2, expected at most all ranks as members");
 	files[1].header.records = 1;
 	add(1, (struct trace_record){.kind = CALL_RECEIVE, .peer = -1, .tag = -1, .request = 1});
 	expect(0, "one: 1 receive from any source did not end");
