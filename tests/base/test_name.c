@@ -59,7 +59,8 @@ Test(name, control_characters_of_both_halves_are_seen)
 				      "a\nb",
 				      "\xc2\x9b"
 				      "1m",
-				      "\xc2\x80"};
+				      "\xc2\x80",
+				      "\xc2\x9f"};
 
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
 		cr_assert_not(name_is_printable(bad[i], "\t"), "case %zu", i);

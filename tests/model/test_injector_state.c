@@ -69,6 +69,18 @@ Test(injector_state, a_mode_that_sets_the_delay_leaves_it_unknown)
 	cr_assert_eq(totals.lcores, 2);
 }
 
+Test(injector_state, one_lcore_may_do_all)
+{
+	struct injector_state_totals totals;
+	struct error err = {0};
+
+	cr_assert_eq(parse("{\"schema\": \"nomora.inject/1\", \"uptime_s\": 1, \"delay_ab_us\": 1, \"delay_ba_us\": 1, "
+			   "\"lcores\": 1}",
+			   &totals, &err),
+		     0, "%s", err.text);
+	cr_assert_eq(totals.lcores, 1);
+}
+
 static const struct {
 	char text[160], says[40];
 } bad[] = {
@@ -77,6 +89,8 @@ static const struct {
 	{"{\"schema\": \"nomora.inject/1\", \"delay_ab_us\": 1, \"delay_ba_us\": 1}", "uptime_s"},
 	{"{\"schema\": \"nomora.inject/1\", \"uptime_s\": 1, \"delay_ab_us\": 1, \"delay_ba_us\": 1, \"stalls\": -1}",
 	 "stalls"},
+	{"{\"schema\": \"nomora.inject/1\", \"uptime_s\": 1, \"delay_ab_us\": 1, \"delay_ba_us\": 1, \"lcores\": 0}",
+	 "lcores"},
 };
 
 Test(injector_state, refuses_other_objects_and_names_file_and_field)
