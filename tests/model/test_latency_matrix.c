@@ -75,7 +75,7 @@ static const struct bad_file bad_files[] = {
 	{"src,dst\n", "m.csv:1: expected the header"},
 	{HEADER "a,b,1,2,3,0,1\n", "m.csv:2: expected 8 fields"},
 	{HEADER "a,b,1,2,3,0,1,2,3\n", "m.csv:2: expected 8 fields"},
-	{HEADER ",b,1,2,3,0,1,2\n", "m.csv:2: src"},
+	{HEADER ",b,1,2,3,0,1,2\n", "m.csv:2: src: expected a host name of 1..63 bytes"},
 	{HEADER "a,b c,1,2,3,0,1,2\n", "m.csv:2: dst"},
 	{HEADER "a\xc3,b,1,2,3,0,1,2\n", "m.csv:2: src"},
 	{HEADER "a,b,0x1p3,2,3,0,1,2\n", "m.csv:2: rtt_p50_us"},
