@@ -63,6 +63,7 @@ sed 's/"failed_servers": \["S2"\]/"failed_servers": ["S9"]/' "$file" >"$scratch/
 refuses "an unknown failed server" 1 "s9.json:12: failed_servers: unknown server 'S9'" "$nomora" recover "$scratch/s9.json"
 sed 's/"from": "2", "to": "4"/"from": "2", "to": "2"/' "$file" >"$scratch/self.json"
 refuses "a flow to itself" 1 'self.json:11: applications\[0\].flows\[3\].to: a task does not send to itself' "$nomora" recover "$scratch/self.json"
+refuses "nothing on standard input" 1 'standard input:1: not valid JSON' "$nomora" recover -
 sed 's/"name": "2", "server": "S2"/&, "backups": ["S2"]/' "$file" >"$scratch/none.json"
 cat >"$scratch/links.json" <<'TEXT'
 {"schema": "nomora.recovery/1", "servers": [{"name": "S0", "cpu": 2, "egress_MBps": 10, "ingress_MBps": 10},
