@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <base/array.h>
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -24,4 +25,14 @@ void *array_reserve(void *items, size_t needed, size_t *capacity, size_t item_by
 void *array_grow(void *items, size_t count, size_t *capacity, size_t item_bytes)
 {
 	return array_reserve(items, count + 1, capacity, item_bytes);
+}
+
+int array_resize(void *items, size_t count, size_t item_bytes)
+{
+	void **place = items, *changed = reallocarray(*place, count, item_bytes);
+
+	if (!changed)
+		return -ENOMEM;
+	*place = changed;
+	return 0;
 }

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
+
 #include "policy_priv.h"
 
 /* each defined in its own file */
@@ -114,16 +116,6 @@ void placer_latency_moved(struct placer *placer, const struct cost_moved *moved)
 	moved_for_net(placer, moved);
 }
 
-int policy_extend(void *items, size_t count, size_t size)
-{
-	void **place = items, *larger = reallocarray(*place, count, size);
-
-	if (!larger)
-		return -ENOMEM;
-	*place = larger;
-	return 0;
-}
-
 /* Grows the arrays that are indexed by machine or by rack, after the layout has grown. */
 static int grow_arrays(struct placer *placer)
 {
@@ -132,14 +124,14 @@ static int grow_arrays(struct placer *placer)
 	placer->dense_job = -1;
 	placer->reserved_round = UINT64_MAX;
 	placer->spread_count = 0;
-	if (policy_extend(&placer->dense, machines, sizeof *placer->dense) != 0 ||
-	    policy_extend(&placer->spread, machines, sizeof *placer->spread) != 0 ||
-	    policy_extend(&placer->candidates, machines + racks, policy_candidate_bytes()) != 0 ||
-	    policy_extend(&placer->siblings, machines, sizeof *placer->siblings) != 0 ||
-	    policy_extend(&placer->sibling_list, machines, sizeof *placer->sibling_list) != 0 ||
-	    policy_extend(&placer->reserved, racks, sizeof *placer->reserved) != 0 ||
-	    policy_extend(&placer->claimed, machines, sizeof *placer->claimed) != 0 ||
-	    policy_extend(&placer->distance_row.racks, racks, sizeof *placer->distance_row.racks) != 0)
+	if (array_resize(&placer->dense, machines, sizeof *placer->dense) != 0 ||
+	    array_resize(&placer->spread, machines, sizeof *placer->spread) != 0 ||
+	    array_resize(&placer->candidates, machines + racks, policy_candidate_bytes()) != 0 ||
+	    array_resize(&placer->siblings, machines, sizeof *placer->siblings) != 0 ||
+	    array_resize(&placer->sibling_list, machines, sizeof *placer->sibling_list) != 0 ||
+	    array_resize(&placer->reserved, racks, sizeof *placer->reserved) != 0 ||
+	    array_resize(&placer->claimed, machines, sizeof *placer->claimed) != 0 ||
+	    array_resize(&placer->distance_row.racks, racks, sizeof *placer->distance_row.racks) != 0)
 		return -ENOMEM;
 	memset(placer->siblings, 0, machines * sizeof *placer->siblings);
 	return 0;

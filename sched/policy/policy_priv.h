@@ -93,9 +93,6 @@ struct placer {
 	uint64_t spread_round;
 };
 
-/* Grows the array *items to `count` elements of `size` bytes. Returns 0 or -ENOMEM. */
-int policy_extend(void *items, size_t count, size_t size);
-
 /* row() and at() of policies that treat all machines alike. */
 const struct cost_row *policy_fixed_row(struct placer *placer, uint32_t job, int32_t root);
 int32_t policy_fixed_at(struct placer *placer, uint32_t job, int32_t root, uint32_t machine);

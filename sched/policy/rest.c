@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
+
 enum {
 	COVER_AT_FIRST = 64,
 	RACK_TASKS = 64 /* up to this number of tasks, the bound of a rack is the least of its machines' */
@@ -82,11 +84,11 @@ int rest_costs_grow(struct rest_costs *costs)
 
 		most_columns = columns > most_columns ? columns : most_columns;
 	}
-	if (policy_extend(&costs->cost, (size_t)most_columns + 1, sizeof *costs->cost) != 0 ||
-	    policy_extend(&costs->columns, (size_t)most_columns + 1, sizeof *costs->columns) != 0 ||
-	    policy_extend(&costs->of_rack, (size_t)layout->rack_count + 1, sizeof *costs->of_rack) != 0 ||
-	    policy_extend(&costs->roots, machines, sizeof *costs->roots) != 0 ||
-	    policy_extend(&costs->of_root, machines, sizeof *costs->of_root) != 0)
+	if (array_resize(&costs->cost, (size_t)most_columns + 1, sizeof *costs->cost) != 0 ||
+	    array_resize(&costs->columns, (size_t)most_columns + 1, sizeof *costs->columns) != 0 ||
+	    array_resize(&costs->of_rack, (size_t)layout->rack_count + 1, sizeof *costs->of_rack) != 0 ||
+	    array_resize(&costs->roots, machines, sizeof *costs->roots) != 0 ||
+	    array_resize(&costs->of_root, machines, sizeof *costs->of_root) != 0)
 		return -ENOMEM;
 	for (uint32_t r = costs->rack_count; r < layout->rack_count; r++)
 		costs->of_rack[r] = NULL;

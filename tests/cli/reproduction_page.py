@@ -10,6 +10,7 @@ import sys
 
 SCRIPT = os.path.join(os.path.abspath(sys.argv[2]), "reproduction", "nomora.py")
 sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(SCRIPT))
 spec = importlib.util.spec_from_file_location("nomora", SCRIPT)
 nomora = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(nomora)
