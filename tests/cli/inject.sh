@@ -180,6 +180,7 @@ wait "$injector_pid"
 injector_pid=
 start net_null0 net_null1 --delay-us 10 --corrupt 100 --jitter "samples:$(seq 0 0.01 5 >"$scratch/some"; echo "$scratch/some")" \
 	--rule 'udp:53,host:10.0.0.0/8 delay=20 loss=1' --expect-pps 10e6
+wait_for 20 sh -c "'$nomora' inject-ctl '$control' stats --json | jq -e '.ab.corrupted > 0'" # beside load, the first packets are late
 check "stats have rules, damage and delays, and add up" sh -c "'$nomora' inject-ctl '$control' stats --json | jq -e '
 	.ab | .corrupted > 0 and .rx_packets == .tx_packets + .held + .ring_full + .too_late + .lost
 	and .rules[0].rule == \"udp:53,host:10.0.0.0/8 delay=20 loss=1\" and .rules[0].packets == 0
