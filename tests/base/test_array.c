@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -46,5 +47,19 @@ Test(array, a_size_that_overflows_is_out_of_memory)
 
 	cr_assert_null(array_reserve(items, SIZE_MAX / 4, &capacity, 8));
 	cr_assert_eq(capacity, before);
+	free(items);
+}
+
+Test(array, a_resized_array_keeps_its_items)
+{
+	int *items = NULL;
+
+	cr_assert_eq(array_resize(&items, 3, sizeof *items), 0);
+	for (int i = 0; i < 3; i++)
+		items[i] = i;
+	cr_assert_eq(array_resize(&items, 100000, sizeof *items), 0);
+	cr_expect(items[0] == 0 && items[1] == 1 && items[2] == 2);
+	cr_expect_eq(array_resize(&items, SIZE_MAX / 2, sizeof *items), -ENOMEM);
+	cr_expect_eq(items[2], 2, "unchanged");
 	free(items);
 }

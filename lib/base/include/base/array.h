@@ -24,8 +24,8 @@ void *array_reserve(void *items, size_t needed, size_t *capacity, size_t item_by
 void *array_grow(void *items, size_t count, size_t *capacity, size_t item_bytes);
 
 /*
- * For arrays of a known size: changes the array to which *items points to `count` items. New items are not initialised.
- * Returns 0, or -ENOMEM with *items unchanged.
+ * For arrays of a known size: changes the array to which *items points to `count` items, at least 1. New items are not
+ * initialised. Returns 0, or -ENOMEM with *items unchanged.
  */
 int array_resize(void *items, size_t count, size_t item_bytes);
 
