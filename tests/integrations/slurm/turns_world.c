@@ -352,7 +352,8 @@ void answers_offer(struct answers *answers, json_t *list, const char *partition,
 
 	(void)answers;
 	has_queue = queue;
-	told_before_offer = strlen(told);
+	if (told_before_offer == SIZE_MAX)
+		told_before_offer = strlen(told);
 	snprintf(offered, sizeof offered, "%s", partition ? partition : "");
 	snprintf(curves, sizeof curves, "%s", text ? text : "");
 	free(text);
@@ -369,6 +370,7 @@ int run_agent(int count, struct error *err)
 {
 	turn = 0;
 	turns = count;
+	told_before_offer = SIZE_MAX;
 	stop = 0;
 	return slurm_agent_run(&options, &stop, err);
 }

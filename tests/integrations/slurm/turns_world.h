@@ -49,7 +49,7 @@ extern answers_decide *decide;
 extern void *decide_context;
 extern char curves[64], offered[16]; /* offered: the partition */
 extern bool has_queue;
-extern size_t told_before_offer; /* bytes of `told` */
+extern size_t told_before_offer; /* bytes of `told` before the first offer of a run */
 
 extern char comment[], placed[]; /* of a job that asks for placement; the mark of one that was placed */
 extern struct slurm_agent_options options;
