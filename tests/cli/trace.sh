@@ -286,6 +286,9 @@ if command -v mpicc.mpich >/dev/null && mpicc --showme:version 2>/dev/null | gre
 	rm -rf "$scratch/mpich-ring.run"
 	record_mpich ring 4 "$scratch/start"
 	check "MPICH: by the program, not by its launcher" test "$(slope mpich-ring)" = 80
+	rm -rf "$scratch/mpich-ring.run"
+	run "$nomora" trace -o "$scratch/mpich-ring.run" -- mpirun.mpich -n 4 sh -c "exec '$scratch/mpich-ring'"
+	check "MPICH: by its launcher alone" test "$(slope mpich-ring)" = 80
 	printf '#!/bin/sh\nexec mpirun.mpich -n 4 "%s"\n' "$scratch/mpich-ring" >"$scratch/hidden" && chmod +x "$scratch/hidden"
 	run "$nomora" trace -o "$scratch/other.run" -- "$scratch/hidden"
 	[ "$code" -eq 1 ] && says "$err" 'the program uses MPICH.*, but the recorder is for Open MPI: not recorded' &&
