@@ -29,8 +29,12 @@ void *array_grow(void *items, size_t count, size_t *capacity, size_t item_bytes)
 
 int array_resize(void *items, size_t count, size_t item_bytes)
 {
-	void **place = items, *changed = reallocarray(*place, count, item_bytes);
+	void **place = items, *changed;
 
+	/* reallocarray() checks too, but AddressSanitizer ends the program there. */
+	if (count > SIZE_MAX / item_bytes)
+		return -ENOMEM;
+	changed = realloc(*place, count * item_bytes);
 	if (!changed)
 		return -ENOMEM;
 	*place = changed;
