@@ -40,7 +40,8 @@ cp "$deb" "$root/tmp/nomora.deb"
 rm -f "$root/etc/dpkg/dpkg.cfg.d/docker" "$root/etc/dpkg/dpkg.cfg.d/excludes"
 inside apt-get -qq update
 inside apt-get -qq install -y --no-install-recommends /tmp/nomora.deb memcached >/dev/null 2>&1
-inside apt-get -qq remove -y nomora >/dev/null 2>&1
+# Purged, not removed: what systemd remembers of the units goes too.
+inside apt-get -qq purge -y nomora >/dev/null 2>&1
 before=$(snapshot)
 check "apt installs it" inside apt-get -qq install -y --no-install-recommends /tmp/nomora.deb
 check "nomora --version" inside nomora --version
