@@ -228,23 +228,25 @@ static inline enum sim_distance distance(const struct cluster *cluster, uint32_t
 	return cluster->racks[rack_a].pod == cluster->racks[rack_b].pod ? SIM_SAME_POD : SIM_OTHER_POD;
 }
 
-static inline uint32_t cell_at(const struct sim_latency *latency, enum sim_distance d, uint32_t a, uint32_t b)
+/* The cell of the pair among those of its distance. */
+static inline uint32_t cell_of_class(uint64_t seed, uint32_t a, uint32_t b)
 {
-	uint64_t pair = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
-	uint64_t hash = hash_mix(pair ^ latency->settings.seed << 17);
+	uint64_t low = a < b ? a : b, high = a < b ? b : a;
+	uint64_t hash = hash_mix((low << 32 | high) ^ seed << 17);
 	uint32_t series = (uint32_t)((hash >> 32) * SIM_LATENCY_SERIES >> 32);
 
-	return (uint32_t)d * SIM_LATENCY_CLASS_CELLS + series * SIM_LATENCY_SCALES +
-	       (uint32_t)(hash & (SIM_LATENCY_SCALES - 1));
+	return series * SIM_LATENCY_SCALES + (uint32_t)(hash & (SIM_LATENCY_SCALES - 1));
 }
 
 uint32_t sim_latency_cell(const struct sim_latency *latency, uint32_t a, uint32_t b)
 {
 	const struct cluster *cluster = latency->cluster;
+	enum sim_distance d;
 
 	if (a == b)
 		return SIM_SAME_MACHINE_CELL;
-	return cell_at(latency, distance(cluster, cluster->machines[a].rack, cluster->machines[b].rack), a, b);
+	d = distance(cluster, cluster->machines[a].rack, cluster->machines[b].rack);
+	return (uint32_t)d * SIM_LATENCY_CLASS_CELLS + cell_of_class(latency->settings.seed, a, b);
 }
 
 float sim_latency_rtt_us(const struct sim_latency *latency, uint32_t a, uint32_t b)
@@ -259,27 +261,74 @@ float sim_latency_believed_us(const struct sim_latency *latency, uint32_t a, uin
 			     : latency->believed->rtt_us[sim_latency_cell(latency, a, b)];
 }
 
+/*
+ * The round trips from the root to the `count` machines, all at one distance; -1 where there is no machine. Without
+ * branches, so that the compiler makes vector instructions of it: this hash is most of the simulator's time. The root
+ * itself gets a wrong value, which the caller replaces.
+ */
+static inline __attribute__((always_inline)) void look_up_machines(const struct sim_latency *latency,
+								   enum sim_distance d, uint32_t root,
+								   const uint32_t *machines, uint32_t count,
+								   float *restrict rtt_us)
+{
+	const float *table = latency->believed->rtt_us + (int)d * SIM_LATENCY_CLASS_CELLS;
+	uint64_t seed = latency->settings.seed;
+
+	for (uint32_t c = 0; c < count; c++) {
+		float us = table[cell_of_class(seed, root, machines[c])];
+
+		rtt_us[c] = machines[c] == COST_NO_MACHINE ? -1 : us;
+	}
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx2"))) static void look_up_avx2(const struct sim_latency *latency, enum sim_distance d,
+							 uint32_t root, const uint32_t *machines, uint32_t count,
+							 float *rtt_us)
+{
+	look_up_machines(latency, d, root, machines, count, rtt_us);
+}
+#endif
+
+static void look_up(const struct sim_latency *latency, enum sim_distance d, uint32_t root, const uint32_t *machines,
+		    uint32_t count, float *rtt_us)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx2")) {
+		look_up_avx2(latency, d, root, machines, count, rtt_us);
+		return;
+	}
+#endif
+	look_up_machines(latency, d, root, machines, count, rtt_us);
+}
+
+/* The rack of a column: by its machine, or by a search if the column has none. */
+static uint32_t rack_of_column(const struct sim_latency *latency, uint32_t column)
+{
+	const struct cost_layout *layout = latency->layout;
+	uint32_t machine = layout->machine_of_column[column], rack = 0;
+
+	if (machine != COST_NO_MACHINE)
+		return latency->cluster->machines[machine].rack;
+	while (layout->rack_first[rack + 1] <= column)
+		rack++;
+	return rack;
+}
+
 static void source_row(const void *context, uint32_t root, uint32_t first, uint32_t count, float *rtt_us)
 {
 	const struct sim_latency *latency = context;
-	const struct cluster *cluster = latency->cluster;
-	uint32_t root_rack = cluster->machines[root].rack, rack = UINT32_MAX;
-	enum sim_distance d = SIM_SAME_RACK;
+	const struct cost_layout *layout = latency->layout;
+	uint32_t root_rack = latency->cluster->machines[root].rack, root_column = layout->column_of_machine[root];
+	uint32_t end = first + count, rack = count > 0 ? rack_of_column(latency, first) : 0;
 
-	for (uint32_t c = 0; c < count; c++) {
-		uint32_t machine = latency->layout->machine_of_column[first + c];
-
-		if (machine == COST_NO_MACHINE) {
-			rtt_us[c] = -1;
-			continue;
-		}
-		if (cluster->machines[machine].rack != rack) {
-			rack = cluster->machines[machine].rack;
-			d = distance(cluster, root_rack, rack);
-		}
-		rtt_us[c] = latency->believed->rtt_us[machine == root ? (uint32_t)SIM_SAME_MACHINE_CELL
-								      : cell_at(latency, d, root, machine)];
+	for (uint32_t c = first, next; c < end; c = next, rack++) {
+		next = layout->rack_first[rack + 1] < end ? layout->rack_first[rack + 1] : end;
+		look_up(latency, distance(latency->cluster, root_rack, rack), root, layout->machine_of_column + c,
+			next - c, rtt_us + (c - first));
 	}
+	if (root_column >= first && root_column < end)
+		rtt_us[root_column - first] = latency->believed->rtt_us[SIM_SAME_MACHINE_CELL];
 }
 
 static void add_to_reach(struct sim_reach *reach, uint32_t cell)

@@ -131,6 +131,19 @@ Test(sim_latency, a_recorded_series_is_followed_second_by_second)
 	}
 }
 
+/* A part of a row, from any column on, is that of the whole row; nothing behind it is written. */
+static void expect_part_of_row(const struct cost_source *source, uint32_t root, const float *row, struct rng *rng)
+{
+	uint32_t first = (uint32_t)rng_below(rng, layout->column_count);
+	uint32_t count = (uint32_t)rng_below(rng, layout->column_count - first + 1);
+	float part[2049];
+
+	part[count] = 7;
+	source->row(source->context, root, first, count, part);
+	cr_expect_arr_eq(part, row + first, count * sizeof *part);
+	cr_expect_eq(part[count], 7);
+}
+
 /* Rows and nearest machines of 1,000 random clusters, seconds and roots. */
 Test(sim_latency, rows_and_nearest_machines_equal_brute_force)
 {
@@ -180,6 +193,7 @@ Test(sim_latency, rows_and_nearest_machines_equal_brute_force)
 				least = fminf(least, rtt_us(root, machine));
 		}
 		cr_expect_eq(sim_latency_nearest_us(&latency, root), least);
+		expect_part_of_row(&source, root, row, &rng);
 		teardown();
 		layout = NULL;
 		cluster = NULL;
