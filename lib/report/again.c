@@ -35,8 +35,10 @@ static int read_log(struct report_again *again, const char *path, struct error *
 			continue;
 		free(again->plan);
 		again->plan = strdup(event.plan.file);
-		if (!again->plan)
+		if (!again->plan) {
 			status = error_set(err, ENOMEM, "out of memory");
+			break;
+		}
 	}
 	sweep_log_close(reader);
 	return status;
