@@ -15,13 +15,13 @@ static const size_t placeholder_bytes = sizeof PLACEHOLDER - 1;
 /*
  * Compared with the output of the real programs (tests/data/benchmarks), except memtier_benchmark's, which is by its
  * documentation. Numbers with a unit that changes (12.3k, 941 Mbits/sec) are converted by metric.c. The last match
- * counts: the total of the run.
+ * counts, the total of the run; `only` is for programs that can run several tests, each with a result of its own.
  */
 const struct sweep_benchmark sweep_benchmarks[] = {
-	{"redis-benchmark", "rate 1/s higher regex:([0-9.]+) requests per second", NULL},
+	{"redis-benchmark", "rate 1/s higher only:([0-9.]+) requests per second", NULL},
 	{"wrk", "rate 1/s higher regex:Requests/sec: +([0-9.]+)", NULL},
 	{"hey", "rate 1/s higher regex:Requests/sec:[[:space:]]+([0-9.]+)", NULL},
-	{"fio", "iops 1/s higher regex:IOPS=([0-9.]+)", NULL},
+	{"fio", "iops 1/s higher only:IOPS=([0-9.]+)", NULL},
 	{"memtier_benchmark", "rate 1/s higher regex:^Totals +([0-9.]+)", NULL},
 	{"sysbench", "transactions 1/s higher regex:transactions: +[0-9]+ +\\(([0-9.]+) per sec", NULL},
 	{"pgbench", "tps 1/s higher regex:tps = ([0-9.]+)", NULL},

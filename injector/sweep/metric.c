@@ -188,7 +188,8 @@ static int parse_how(const char *how, struct sweep_metric_def *metric, struct er
 		metric->source = SWEEP_METRIC_ELAPSED;
 	} else if (strncmp(how, "json:", 5) == 0 && metric->how[0]) {
 		metric->source = SWEEP_METRIC_JSON;
-	} else if (strncmp(how, "regex:", 6) == 0 && metric->how[0]) {
+	} else if ((strncmp(how, "regex:", 6) == 0 || strncmp(how, "only:", 5) == 0) && metric->how[0]) {
+		metric->only = *how == 'o';
 		if (pattern_parts(metric->how) > PATTERN_PARTS_MAXIMUM)
 			return error_set(
 				err, E2BIG,
@@ -209,7 +210,8 @@ static int parse_how(const char *how, struct sweep_metric_def *metric, struct er
 					 metric->how, why);
 		}
 	} else {
-		return error_set(err, EINVAL, "metric '%s': '%s': expected regex:PATTERN, json:PATH, exit or elapsed",
+		return error_set(err, EINVAL,
+				 "metric '%s': '%s': expected regex:PATTERN, only:PATTERN, json:PATH, exit or elapsed",
 				 metric->name, how);
 	}
 	return 0;
@@ -353,12 +355,14 @@ static int extract_regex(const struct sweep_metric_def *metric, const char *outp
 	int group = metric->expression.re_nsub > 0 ? 1 : 0;
 	const char *begin = NULL, *end = NULL, *match_end = NULL, *at = output;
 	regmatch_t match[2];
+	size_t count = 0;
 
 	while (regexec(&metric->expression, at, 2, match, at == output ? 0 : REG_NOTBOL * (at[-1] != '\n')) == 0) {
 		if (match[group].rm_so >= 0) {
 			begin = at + match[group].rm_so;
 			end = at + match[group].rm_eo;
 			match_end = at + match[0].rm_eo;
+			count++;
 		}
 		if (!at[match[0].rm_eo])
 			break;
@@ -367,6 +371,11 @@ static int extract_regex(const struct sweep_metric_def *metric, const char *outp
 	if (!begin)
 		return error_set(err, ENOENT, "metric '%s': nothing in the output matches '%s'", metric->name,
 				 metric->how);
+	if (metric->only && count > 1)
+		return error_set(err, ENOENT,
+				 "metric '%s': %zu results in the output match '%s': expected one; run one test of the "
+				 "program, or choose a result with --metric",
+				 metric->name, count, metric->how);
 	return take_number(metric, output, begin, end, match_end, value, err);
 }
 

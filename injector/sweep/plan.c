@@ -76,9 +76,9 @@ const struct option_row sweep_plan_rows[] = {
 	OPTION_DOUBLE(struct sweep_plan, ready_timeout_s, "ready-timeout-s", 0, "S", 0.01, 3600,
 		      "time limit of the server's start and of each other command"),
 	OPTION_HEADING("Metrics"),
-	OPTION_LIST(
-		struct sweep_plan, metrics, "metric", 'm', "'NAME UNIT BETTER HOW'",
-		"BETTER is higher or lower; HOW is regex:PATTERN, json:a.b[2], exit or elapsed; several may be given"),
+	OPTION_LIST(struct sweep_plan, metrics, "metric", 'm', "'NAME UNIT BETTER HOW'",
+		    "BETTER is higher or lower; HOW is regex:PATTERN, only:PATTERN, json:a.b[2], exit or elapsed; "
+		    "several may be given"),
 	OPTION_HEADING("Gates: a run that fails one is repeated"),
 	OPTION_INTEGER(struct sweep_plan, attempts, "attempts", 0, "N", 1, 100,
 		       "maximum attempts per run; if all fail, the least stalled one is kept and marked as disturbed"),

@@ -2,6 +2,7 @@
 /* The metrics of the known benchmarks, on output of the real programs: tests/data/benchmarks/README.md. */
 #include <criterion/criterion.h>
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,6 @@ static const struct recorded {
 	{"wrk", "wrk", 116.94},
 	{"hey", "hey", 141.1524},
 	{"fio", "fio", 4171},
-	{"fio", "fio-mixed", 2512},
 	{"sysbench", "sysbench", 28.01},
 	{"pgbench", "pgbench", 235.411667},
 	{"pgbench", "pgbench-connect", 5.319200},
@@ -62,6 +62,25 @@ Test(command_line, the_metrics_are_in_the_output_of_the_real_programs)
 		sweep_metric_free(&metric);
 		free(output);
 	}
+}
+
+/* fio's reads and writes: none of the two results is the run's. */
+Test(command_line, several_results_are_refused)
+{
+	struct sweep_metric_def metric;
+	struct error err = {0};
+	double value;
+	char *output = file_read_all(NOMORA_BENCHMARKS "/fio-mixed.txt", 1 << 20, NULL, &err);
+	struct sweep_metric_input input = {output, 0, 1};
+
+	cr_assert(output, "%s", err.text);
+	cr_assert_eq(sweep_metric_parse(find("fio")->metric, &metric, &err), 0, "%s", err.text);
+	cr_expect_eq(sweep_metric_extract(&metric, &input, &value, &err), -ENOENT);
+	cr_expect_str_eq(err.text,
+			 "metric 'iops': 2 results in the output match 'IOPS=([0-9.]+)': expected one; run one "
+			 "test of the program, or choose a result with --metric");
+	sweep_metric_free(&metric);
+	free(output);
 }
 
 /* A benchmark that fails although it has measured is filtered, unless the metric is the user's own. */

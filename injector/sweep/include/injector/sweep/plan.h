@@ -111,6 +111,8 @@ uint64_t sweep_plan_fingerprint(const struct sweep_plan *plan);
  * A metric of a plan, "NAME UNIT higher|lower HOW", and its value in a benchmark's output. HOW is one of
  *   regex:PATTERN     POSIX extended; the number is the first group, or the whole match if there is no group; the last
  *                     match counts; ^ and $ match at the beginning and end of each line
+ *   only:PATTERN      the same, but one match is expected: a program that prints the results of several tests is
+ *                     refused, because the last of them alone would be taken
  *   json:a.b[2].c     a number in the first valid JSON object or array that begins at the start of a line
  *   exit              the exit code of the command
  *   elapsed           how long the command ran, in seconds
@@ -122,7 +124,8 @@ struct sweep_metric_def {
 	char name[SWEEP_NAME_BYTES], unit[SWEEP_NAME_BYTES];
 	enum sweep_better better;
 	enum sweep_metric_source source;
-	const char *how;    /* the text after "regex:" or "json:"; borrowed from the parsed text */
+	bool only;          /* SWEEP_METRIC_REGEX: only one match is expected */
+	const char *how;    /* the text after "regex:", "only:" or "json:"; borrowed from the parsed text */
 	regex_t expression; /* compiled for SWEEP_METRIC_REGEX */
 };
 
