@@ -46,7 +46,7 @@ void log_write(enum log_level level, const char *format, ...)
 	/* Messages may quote text from files: escape sequences in it must not reach the terminal. */
 	for (char *at = text; *at; at++)
 		if ((unsigned char)*at < ' ' || *at == 0x7f)
-			*at = '?';
+			*at = *at == '\t' ? ' ' : '?';
 	pthread_mutex_lock(&lock);
 	sink = sink_chosen ? chosen_sink : stderr;
 	if (sink) {
