@@ -87,17 +87,35 @@ static struct injector_state_lateness lateness_of(const struct histogram *latene
 	};
 }
 
-/* The percentiles are those of the buckets, which are 6 % wide; the mean is exact. */
-static struct injector_state_lateness delays_of(const struct injector_monitor *monitor, unsigned int d, bool applied,
-						double mean_ns)
+static void buckets_of(const struct histogram *times, struct injector_state_buckets *buckets)
 {
-	struct injector_state_lateness delays;
+	struct histogram_cursor cursor = {0};
 
+	buckets->count = 0;
+	while (buckets->count < INJECTOR_STATE_BUCKETS && histogram_next(times, &cursor))
+		buckets->of[buckets->count++] =
+			(struct injector_state_bucket){.ns = cursor.high, .packets = cursor.count};
+}
+
+/* Fills the delays of a direction, and leaves its lateness in monitor->scratch. */
+static void fill_delays(struct injector_monitor *monitor, unsigned int d,
+			const struct injector_direction_statistics *count, struct injector_state_delays *delays)
+{
+	/* The percentiles are those of the buckets, which are 6 % wide; the means are exact. */
 	histogram_reset(monitor->scratch);
-	injector_read_delays(monitor->injector, d, applied, monitor->scratch);
-	delays = lateness_of(monitor->scratch);
-	delays.mean_ns = mean_ns;
-	return delays;
+	injector_read_delays(monitor->injector, d, false, monitor->scratch);
+	delays->requested = lateness_of(monitor->scratch);
+	delays->requested.mean_ns = count->requested_mean_ns;
+	histogram_reset(monitor->scratch);
+	injector_read_delays(monitor->injector, d, true, monitor->scratch);
+	delays->applied = lateness_of(monitor->scratch);
+	delays->applied.mean_ns = count->applied_mean_ns;
+	buckets_of(monitor->scratch, &delays->applied_buckets);
+	histogram_reset(monitor->scratch);
+	injector_read_lateness(monitor->injector, d, false, monitor->scratch);
+	injector_read_lateness(monitor->injector, d, true, monitor->scratch);
+	delays->lateness = lateness_of(monitor->scratch);
+	buckets_of(monitor->scratch, &delays->lateness_buckets);
 }
 
 static void fill_rules(const struct injector_monitor *monitor, unsigned int d,
@@ -234,11 +252,8 @@ static void fill_direction(struct injector_monitor *monitor, unsigned int d,
 	histogram_reset(monitor->scratch);
 	injector_read_lateness(monitor->injector, d, false, monitor->scratch);
 	direction->undisturbed_lateness = lateness_of(monitor->scratch);
-	injector_read_lateness(monitor->injector, d, true, monitor->scratch);
-	direction->lateness = lateness_of(monitor->scratch);
+	fill_delays(monitor, d, count, &direction->delays);
 	histogram_merge(monitor->lateness, monitor->scratch);
-	direction->requested_delay = delays_of(monitor, d, false, count->requested_mean_ns);
-	direction->applied_delay = delays_of(monitor, d, true, count->applied_mean_ns);
 }
 
 static void fill_totals(const struct injector_monitor *monitor, const struct injector_statistics *statistics,

@@ -168,8 +168,8 @@ static void print_lateness(FILE *out, const struct injector_state *state)
 				 *const undisturbed = "nomora_injector_undisturbed_lateness_seconds";
 
 	metric_head(out, all, "summary", NULL, "Time from the due time to the release.");
-	print_summary(out, &state->direction[0].lateness, all, "ab");
-	print_summary(out, &state->direction[1].lateness, all, "ba");
+	print_summary(out, &state->direction[0].delays.lateness, all, "ab");
+	print_summary(out, &state->direction[1].delays.lateness, all, "ba");
 	metric_head(out, undisturbed, "summary", NULL,
 		    "Time from the due time to the release, of packets that met no stall or hiccup.");
 	print_summary(out, &state->direction[0].undisturbed_lateness, undisturbed, "ab");
@@ -183,14 +183,14 @@ static void print_delays(FILE *out, const struct injector_state *state)
 				 *const applied = "nomora_injector_applied_delay_seconds";
 	const struct injector_state_direction *ab = &state->direction[0], *ba = &state->direction[1];
 
-	if (ab->applied_delay.count == 0 || ba->applied_delay.count == 0)
+	if (ab->delays.applied.count == 0 || ba->delays.applied.count == 0)
 		return;
 	metric_head(out, requested, "summary", NULL, "Delay that the modes chose for a packet.");
-	print_summary(out, &ab->requested_delay, requested, "ab");
-	print_summary(out, &ba->requested_delay, requested, "ba");
+	print_summary(out, &ab->delays.requested, requested, "ab");
+	print_summary(out, &ba->delays.requested, requested, "ba");
 	metric_head(out, applied, "summary", NULL, "Delay until a packet was due.");
-	print_summary(out, &ab->applied_delay, applied, "ab");
-	print_summary(out, &ba->applied_delay, applied, "ba");
+	print_summary(out, &ab->delays.applied, applied, "ab");
+	print_summary(out, &ba->delays.applied, applied, "ba");
 }
 
 char *injector_monitor_metrics(const struct injector_state *state)

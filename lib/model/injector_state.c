@@ -112,6 +112,7 @@ void injector_state_add_up(struct injector_state *state)
 		const struct injector_state_direction *direction = &state->direction[d];
 
 		totals->delay_us[d] = direction->delay_us;
+		totals->delays[d] = direction->delays;
 		totals->rx_packets[d] = direction->rx_packets;
 		totals->tx_packets[d] = direction->tx_packets;
 		totals->ring_full += direction->ring_full;
@@ -161,6 +162,16 @@ static json_t *delay_to_json(const struct injector_state_lateness *delay)
 	return delay->count ? lateness_to_json(delay) : json_null();
 }
 
+static json_t *buckets_to_json(const struct injector_state_buckets *buckets)
+{
+	json_t *json = json_array();
+
+	for (size_t i = 0; i < buckets->count; i++)
+		json_array_append_new(
+			json, json_pack("[I, I]", (json_int_t)buckets->of[i].ns, (json_int_t)buckets->of[i].packets));
+	return json;
+}
+
 static json_t *rules_to_json(const struct injector_state_direction *direction)
 {
 	json_t *json = json_array();
@@ -178,13 +189,17 @@ static json_t *rules_to_json(const struct injector_state_direction *direction)
 
 static json_t *direction_to_json(const struct injector_state_direction *direction)
 {
+	const struct injector_state_delays *delays = &direction->delays;
 	json_t *json = json_object();
 
 	put_fields(json, direction_fields, COUNT_OF(direction_fields), direction);
-	json_object_set_new(json, "lateness_ns", lateness_to_json(&direction->lateness));
+	json_object_set_new(json, "lateness_ns", lateness_to_json(&delays->lateness));
 	json_object_set_new(json, "undisturbed_lateness_ns", lateness_to_json(&direction->undisturbed_lateness));
-	json_object_set_new(json, "requested_delay_ns", delay_to_json(&direction->requested_delay));
-	json_object_set_new(json, "applied_delay_ns", delay_to_json(&direction->applied_delay));
+	json_object_set_new(json, "requested_delay_ns", delay_to_json(&delays->requested));
+	json_object_set_new(json, "applied_delay_ns", delay_to_json(&delays->applied));
+	json_object_set_new(json, "lateness_buckets", buckets_to_json(&delays->lateness_buckets));
+	if (delays->applied.count)
+		json_object_set_new(json, "applied_buckets", buckets_to_json(&delays->applied_buckets));
 	if (direction->rule_count > 0)
 		json_object_set_new(json, "rules", rules_to_json(direction));
 	return json;
@@ -240,21 +255,70 @@ json_t *injector_state_to_json(const struct injector_state *state)
 	return json;
 }
 
-static void read_field(struct json_reader *reader, const json_t *root, const struct field *field, void *object)
+static void read_fields(struct json_reader *reader, const json_t *json, const char *where, const struct field *fields,
+			size_t count, void *object)
 {
-	char *at = (char *)object + field->offset;
+	for (const struct field *field = fields; field < fields + count && !reader->failed; field++) {
+		char *at = (char *)object + field->offset;
 
-	switch (field->kind) {
-	case FIELD_COUNT:
-		*(uint64_t *)(void *)at = (uint64_t)json_may_integer(reader, root, "", field->key, 0, INT64_MAX, 0);
-		break;
-	case FIELD_SIGNED:
-		*(int64_t *)(void *)at = json_may_integer(reader, root, "", field->key, INT64_MIN, INT64_MAX, 0);
-		break;
-	case FIELD_REAL:
-		*(double *)(void *)at = json_may_number(reader, root, "", field->key, 0, 1e18, NAN);
-		break;
+		switch (field->kind) {
+		case FIELD_COUNT:
+			*(uint64_t *)(void *)at =
+				(uint64_t)json_may_integer(reader, json, where, field->key, 0, INT64_MAX, 0);
+			break;
+		case FIELD_SIGNED:
+			*(int64_t *)(void *)at =
+				json_may_integer(reader, json, where, field->key, INT64_MIN, INT64_MAX, 0);
+			break;
+		case FIELD_REAL:
+			*(double *)(void *)at = json_may_number(reader, json, where, field->key, 0, 1e18, NAN);
+			break;
+		}
 	}
+}
+
+/* A missing object leaves everything 0. */
+static void read_lateness(struct json_reader *reader, const json_t *direction, const char *key,
+			  struct injector_state_lateness *lateness)
+{
+	const json_t *json = json_object_get(direction, key);
+
+	if (json_is_object(json))
+		read_fields(reader, json, key, lateness_fields, COUNT_OF(lateness_fields), lateness);
+}
+
+static void read_buckets(struct json_reader *reader, const json_t *direction, const char *key,
+			 struct injector_state_buckets *buckets)
+{
+	const json_t *json = json_may_array(reader, direction, "", key);
+	int64_t last_ns = INT64_MIN;
+
+	for (size_t i = 0; i < json_array_size(json) && !reader->failed; i++) {
+		json_int_t ns, packets;
+
+		if (i == INJECTOR_STATE_BUCKETS ||
+		    json_unpack(json_array_get(json, i), "[I, I!]", &ns, &packets) != 0 || ns <= last_ns ||
+		    packets < 0) {
+			json_fail(reader, "", key,
+				  "element %zu: expected at most %d pairs of nanoseconds, ascending, and packets", i,
+				  INJECTOR_STATE_BUCKETS);
+			return;
+		}
+		buckets->of[buckets->count++] = (struct injector_state_bucket){.ns = ns, .packets = (uint64_t)packets};
+		last_ns = ns;
+	}
+}
+
+/* A missing direction leaves everything 0. */
+static void read_delays(struct json_reader *reader, const json_t *direction, struct injector_state_delays *delays)
+{
+	if (!direction)
+		return;
+	read_lateness(reader, direction, "lateness_ns", &delays->lateness);
+	read_lateness(reader, direction, "requested_delay_ns", &delays->requested);
+	read_lateness(reader, direction, "applied_delay_ns", &delays->applied);
+	read_buckets(reader, direction, "lateness_buckets", &delays->lateness_buckets);
+	read_buckets(reader, direction, "applied_buckets", &delays->applied_buckets);
 }
 
 int injector_state_from_json(const char *file, const json_t *root, struct injector_state_totals *totals,
@@ -271,8 +335,9 @@ int injector_state_from_json(const char *file, const json_t *root, struct inject
 		json_need_number(&reader, root, "", "delay_ab_us", 0, 1e9);
 		json_need_number(&reader, root, "", "delay_ba_us", 0, 1e9);
 	}
-	for (size_t i = 0; i < COUNT_OF(total_fields) && !reader.failed; i++)
-		read_field(&reader, root, &total_fields[i], totals);
+	read_fields(&reader, root, "", total_fields, COUNT_OF(total_fields), totals);
+	for (size_t d = 0; d < INJECTOR_STATE_DIRECTIONS; d++)
+		read_delays(&reader, json_object_get(root, direction_names[d]), &totals->delays[d]);
 	totals->lcores = (uint32_t)json_may_integer(&reader, root, "", "lcores", 1, 1024, 1);
 	if (reader.failed)
 		return error_code(err, EINVAL);
@@ -308,18 +373,70 @@ struct injector_interval injector_interval_whole(const struct injector_state_tot
 		.rx_errors = (double)totals->rx_errors,
 		.tx_errors = (double)totals->tx_errors,
 		.unaccounted = (double)totals->unaccounted,
-		.late_us = zero_if_unknown(totals->lateness.mean_ns) / 1e3,
-		.late_p99_us = (double)totals->lateness.p99_ns / 1e3,
+		.delays = {{NAN, NAN, NAN, NAN}, {NAN, NAN, NAN, NAN}},
 	};
 }
 
-/* Returns the mean of the packets that only `after` counts; 0 if there are none. */
-static double mean_late_us(const struct injector_state_lateness *before, const struct injector_state_lateness *after)
+/* Returns the mean of the packets that only `after` counts, µs; NAN if there are none. */
+static double mean_us(const struct injector_state_lateness *before, const struct injector_state_lateness *after)
 {
 	double sum_ns = zero_if_unknown(after->mean_ns) * (double)after->count -
 			zero_if_unknown(before->mean_ns) * (double)before->count;
 
-	return after->count > before->count ? fmax(sum_ns, 0) / (double)(after->count - before->count) / 1e3 : 0;
+	return after->count > before->count ? fmax(sum_ns, 0) / (double)(after->count - before->count) / 1e3 : NAN;
+}
+
+/* Sets *rest to the packets that only `after` counts. Returns their number. */
+static uint64_t subtract(const struct injector_state_buckets *before, const struct injector_state_buckets *after,
+			 struct injector_state_buckets *rest)
+{
+	uint64_t sum = 0;
+	size_t b = 0;
+
+	*rest = *after;
+	for (size_t a = 0; a < rest->count; a++) {
+		struct injector_state_bucket *bucket = &rest->of[a];
+
+		while (b < before->count && before->of[b].ns < bucket->ns)
+			b++;
+		if (b < before->count && before->of[b].ns == bucket->ns)
+			bucket->packets -=
+				before->of[b].packets < bucket->packets ? before->of[b].packets : bucket->packets;
+		sum += bucket->packets;
+	}
+	return sum;
+}
+
+/* Returns the 99th percentile of the packets that only `after` counts, µs; NAN if there are none. */
+static double p99_us(const struct injector_state_buckets *before, const struct injector_state_buckets *after)
+{
+	struct injector_state_buckets rest;
+	uint64_t sum = subtract(before, after, &rest), above = 0;
+
+	for (size_t i = rest.count; sum > 0 && i-- > 0;) {
+		above += rest.of[i].packets;
+		if ((double)above > 0.01 * (double)sum)
+			return (double)rest.of[i].ns / 1e3;
+	}
+	return NAN;
+}
+
+static struct injector_interval_delays delays_between(const struct injector_state_totals *before,
+						      const struct injector_state_totals *after, size_t d)
+{
+	const struct injector_state_delays *from = &before->delays[d], *to = &after->delays[d];
+	double late_us = mean_us(&from->lateness, &to->lateness);
+	double late_p99_us = p99_us(&from->lateness_buckets, &to->lateness_buckets);
+
+	if (to->applied.count == 0)
+		return (struct injector_interval_delays){.requested_us = after->delay_us[d],
+							 .applied_us = after->delay_us[d] + late_us,
+							 .applied_p99_us = after->delay_us[d] + late_p99_us,
+							 .late_p99_us = late_p99_us};
+	return (struct injector_interval_delays){.requested_us = mean_us(&from->requested, &to->requested),
+						 .applied_us = mean_us(&from->applied, &to->applied) + late_us,
+						 .applied_p99_us = p99_us(&from->applied_buckets, &to->applied_buckets),
+						 .late_p99_us = late_p99_us};
 }
 
 struct injector_interval injector_interval_between(const struct injector_state_totals *before,
@@ -344,8 +461,7 @@ struct injector_interval injector_interval_between(const struct injector_state_t
 		.rx_errors = to.rx_errors - from.rx_errors,
 		.tx_errors = to.tx_errors - from.tx_errors,
 		.unaccounted = to.unaccounted - from.unaccounted,
-		.late_us = mean_late_us(&before->lateness, &after->lateness),
-		.late_p99_us = to.late_p99_us,
+		.delays = {delays_between(before, after, 0), delays_between(before, after, 1)},
 	};
 }
 

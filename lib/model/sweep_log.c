@@ -115,13 +115,33 @@ static const struct {
 	COUNTER("tx_errors", tx_errors), COUNTER("unaccounted", unaccounted),
 	COUNTER("disturbed", disturbed), COUNTER("stalls", stalls),
 	COUNTER("stall_us", stall_us),   COUNTER("transmit_stall_us", transmit_stall_us),
-	COUNTER("late_us", late_us),     COUNTER("late_p99_us", late_p99_us),
 #undef COUNTER
 };
 
-static double *counter_of(struct injector_interval *interval, size_t offset)
+/* The delays of an interval in each direction, each with its name in the log; absent if not known. */
+static const struct {
+	const char *name;
+	size_t offset;
+} delays[] = {
+	{"requested_us", offsetof(struct injector_interval_delays, requested_us)},
+	{"applied_us", offsetof(struct injector_interval_delays, applied_us)},
+	{"applied_p99_us", offsetof(struct injector_interval_delays, applied_p99_us)},
+	{"late_p99_us", offsetof(struct injector_interval_delays, late_p99_us)},
+};
+
+static const char *const direction_keys[INJECTOR_STATE_DIRECTIONS] = {"ab", "ba"};
+
+/* Returns the number at this offset of an interval or of its delays. */
+static double *number_of(void *object, size_t offset)
 {
-	return (double *)(void *)((char *)interval + offset);
+	return (double *)(void *)((char *)object + offset);
+}
+
+/* Sets the member unless the value is unknown (not finite). */
+static void put_known(json_t *object, const char *key, double value)
+{
+	if (isfinite(value))
+		json_object_set_new(object, key, json_real(value));
 }
 
 static json_t *injector_to_json(const struct injector_interval *injector)
@@ -130,7 +150,14 @@ static json_t *injector_to_json(const struct injector_interval *injector)
 	json_t *json = json_pack("{s:f}", "lcores", injector->lcores);
 
 	for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
-		json_object_set_new(json, counters[i].name, json_real(*counter_of(&copy, counters[i].offset)));
+		json_object_set_new(json, counters[i].name, json_real(*number_of(&copy, counters[i].offset)));
+	for (size_t d = 0; d < INJECTOR_STATE_DIRECTIONS; d++) {
+		json_t *direction = json_object();
+
+		for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++)
+			put_known(direction, delays[i].name, *number_of(&copy.delays[d], delays[i].offset));
+		json_object_set_new(json, direction_keys[d], direction);
+	}
 	return json;
 }
 
@@ -151,14 +178,16 @@ static void read_injector(struct json_reader *reader, const json_t *line, struct
 		.lcores = json_may_number(reader, injector, "injector", "lcores", 1, 1024, 1),
 	};
 	for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
-		*counter_of(&attempt->injector, counters[i].offset) = read_counter(reader, injector, counters[i].name);
-}
+		*number_of(&attempt->injector, counters[i].offset) = read_counter(reader, injector, counters[i].name);
+	for (size_t d = 0; d < INJECTOR_STATE_DIRECTIONS; d++) {
+		const json_t *direction = json_object_get(injector, direction_keys[d]);
 
-/* Sets the member unless the value is unknown (not finite). */
-static void put_known(json_t *object, const char *key, double value)
-{
-	if (isfinite(value))
-		json_object_set_new(object, key, json_real(value));
+		for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++)
+			*number_of(&attempt->injector.delays[d], delays[i].offset) =
+				direction ? json_may_number(reader, direction, direction_keys[d], delays[i].name, 0,
+							    1e12, NAN)
+					  : NAN;
+	}
 }
 
 json_t *sweep_log_attempt_to_json(const struct sweep_log_attempt *attempt)

@@ -82,7 +82,7 @@ Test(injector_state, one_lcore_may_do_all)
 }
 
 static const struct {
-	char text[160], says[40];
+	char text[200], says[40];
 } bad[] = {
 	{"{\"schema\": \"nomora.inject/1\", \"uptime_s\": 1, \"delay_ab_us\": 1}", "delay_ba_us"},
 	{"{\"schema\": \"nomora.load/1\", \"uptime_s\": 1, \"delay_ab_us\": 1, \"delay_ba_us\": 1}", "schema"},
@@ -91,6 +91,12 @@ static const struct {
 	 "stalls"},
 	{"{\"schema\": \"nomora.inject/1\", \"uptime_s\": 1, \"delay_ab_us\": 1, \"delay_ba_us\": 1, \"lcores\": 0}",
 	 "lcores"},
+	{"{\"schema\": \"nomora.inject/1\", \"uptime_s\": 1, \"delay_ab_us\": 1, \"delay_ba_us\": 1, \"ba\": "
+	 "{\"lateness_buckets\": [[5, 1], [5, 1]]}}",
+	 "lateness_buckets"},
+	{"{\"schema\": \"nomora.inject/1\", \"uptime_s\": 1, \"delay_ab_us\": 1, \"delay_ba_us\": 1, \"ab\": "
+	 "{\"applied_buckets\": [[5, 1, 2]]}}",
+	 "applied_buckets"},
 };
 
 Test(injector_state, refuses_other_objects_and_names_file_and_field)
@@ -102,6 +108,19 @@ Test(injector_state, refuses_other_objects_and_names_file_and_field)
 		cr_assert_lt(parse(bad[i].text, &totals, &err), 0, "case %zu", i);
 		cr_assert(strstr(err.text, "i.sock") && strstr(err.text, bad[i].says), "case %zu: %s", i, err.text);
 	}
+}
+
+static struct injector_state_delays some_delays(size_t d)
+{
+	int64_t n = (int64_t)d;
+
+	return (struct injector_state_delays){
+		.requested = {.p50_ns = 1 + n, .p99_ns = 2, .p99_9_ns = 3, .maximum_ns = 4, .mean_ns = 1.5, .count = 5},
+		.applied = {.p50_ns = 6, .p99_ns = 7 + n, .p99_9_ns = 8, .maximum_ns = 9, .mean_ns = 6.5, .count = 5},
+		.lateness = {.p50_ns = 1, .p99_ns = 2, .p99_9_ns = 3, .maximum_ns = 4, .mean_ns = 1, .count = 6},
+		.applied_buckets = {.count = 2, .of = {{5, 3}, {9, 2 + d}}},
+		.lateness_buckets = {.count = 1, .of = {{4, 6 + d}}},
+	};
 }
 
 Test(injector_state, totals_are_read_back_as_they_were_written)
@@ -123,7 +142,8 @@ Test(injector_state, totals_are_read_back_as_they_were_written)
 								       .rx_errors = 13 + d,
 								       .tx_errors = 15 + d,
 								       .unaccounted = 19 + d,
-								       .disturbed = 17 + d};
+								       .disturbed = 17 + d,
+								       .delays = some_delays(d)};
 	state.totals.transmit_stall_us = 0.25;
 	state.totals.lateness =
 		(struct injector_state_lateness){.p50_ns = -3, .p99_ns = 7, .p99_9_ns = 8, .maximum_ns = 9};
@@ -151,7 +171,6 @@ Test(injector_state, an_interval_is_the_difference_of_two_states)
 					       .stall_us = 700,
 					       .transmit_stall_us = 100,
 					       .ring_full = 1,
-					       .lateness = {.mean_ns = 100, .count = 100},
 					       .lcores = 2};
 	struct injector_state_totals after = before;
 	struct injector_interval interval;
@@ -162,18 +181,56 @@ Test(injector_state, an_interval_is_the_difference_of_two_states)
 	after.transmit_stall_us += 100e3;
 	after.rx_missed += 3;
 	after.rx_packets[0] += 203;
-	after.lateness = (struct injector_state_lateness){.mean_ns = 400, .count = 300, .p99_ns = 900};
 	interval = injector_interval_between(&before, &after, 2);
 	cr_assert_eq(interval.packets, 200);
 	cr_assert_eq(interval.dropped, 3);
 	cr_assert_eq(interval.received, 203);
 	cr_assert_eq(interval.rx_missed, 3);
 	cr_assert_eq(interval.ring_full, 0);
-	cr_assert_float_eq(interval.late_us, 0.55, 1e-12, "100 of 0.1 us before, 300 of 0.4 us after");
-	cr_assert_eq(interval.late_p99_us, 0.9);
 	cr_assert_float_eq(injector_interval_stall_percent(&interval), 10, 1e-9, "0.4 s of two threads' 2 s");
 	cr_assert_float_eq(injector_interval_stall_bound_percent(&interval), 20, 1e-9);
 	cr_assert_float_eq(injector_interval_disturbed_percent(&interval), 25, 1e-9);
+}
+
+Test(injector_state, the_delays_of_an_interval_are_those_of_its_own_packets)
+{
+	static struct injector_state_totals before = {.delay_us = {50, 20}}, after;
+	struct injector_interval_delays delays;
+
+	before.delays[0].lateness = (struct injector_state_lateness){.mean_ns = 100, .count = 100};
+	before.delays[0].lateness_buckets = (struct injector_state_buckets){.count = 2, .of = {{100, 99}, {90000, 1}}};
+	after = before;
+	after.delays[0].lateness = (struct injector_state_lateness){.mean_ns = 400, .count = 300};
+	after.delays[0].lateness_buckets =
+		(struct injector_state_buckets){.count = 4, .of = {{100, 297}, {800, 1}, {900, 1}, {90000, 1}}};
+	delays = injector_interval_between(&before, &after, 2).delays[0];
+	cr_assert_eq(delays.requested_us, 50);
+	cr_assert_float_eq(delays.applied_us, 50.55, 1e-12, "100 of 0.1 us before, 300 of 0.4 us after");
+	cr_assert_float_eq(delays.late_p99_us, 0.1, 1e-12, "198 of 200 are in the first bucket");
+	cr_assert_float_eq(delays.applied_p99_us, 50.1, 1e-12);
+	after.delays[0].lateness_buckets.of[1].packets++;
+	cr_assert_float_eq(injector_interval_between(&before, &after, 2).delays[0].late_p99_us, 0.8, 1e-12);
+	delays = injector_interval_between(&before, &after, 2).delays[1];
+	cr_assert(delays.requested_us == 20 && isnan(delays.applied_us) && isnan(delays.applied_p99_us),
+		  "no packet left");
+}
+
+Test(injector_state, the_delays_that_modes_have_chosen_count_instead_of_the_set_one)
+{
+	static struct injector_state_totals before = {.delay_us = {50, 50}}, after;
+	struct injector_interval_delays delays;
+
+	before.delays[1].requested = before.delays[1].applied =
+		(struct injector_state_lateness){.mean_ns = 1e6, .count = 1};
+	after = before;
+	after.delays[1].requested = (struct injector_state_lateness){.mean_ns = 250e3, .count = 11};
+	after.delays[1].applied = (struct injector_state_lateness){.mean_ns = 300e3, .count = 11};
+	after.delays[1].applied_buckets = (struct injector_state_buckets){.count = 1, .of = {{250000, 10}}};
+	after.delays[1].lateness = (struct injector_state_lateness){.mean_ns = 1000, .count = 10};
+	delays = injector_interval_between(&before, &after, 2).delays[1];
+	cr_assert_float_eq(delays.requested_us, 175, 1e-9);
+	cr_assert_float_eq(delays.applied_us, 231, 1e-9, "230 until they were due, and 1 late");
+	cr_assert_float_eq(delays.applied_p99_us, 250, 1e-9);
 }
 
 Test(injector_state, a_stall_that_began_before_the_interval_is_no_longer_than_it)
@@ -254,12 +311,12 @@ Test(injector_state, the_file_has_lateness_ports_and_the_capture)
 	json_t *json, *expected;
 
 	for (size_t d = 0; d < INJECTOR_STATE_DIRECTIONS; d++) {
-		state.direction[d].lateness = (struct injector_state_lateness){
+		state.direction[d].delays.lateness = (struct injector_state_lateness){
 			.p50_ns = 1, .p99_ns = 2, .p99_9_ns = 3, .maximum_ns = 4, .mean_ns = 5.5, .count = 6};
 		state.direction[d].undisturbed_lateness = (struct injector_state_lateness){
 			.p50_ns = 11, .p99_ns = 12, .p99_9_ns = 13, .maximum_ns = 14, .mean_ns = NAN, .count = 16};
 	}
-	state.direction[1].applied_delay = (struct injector_state_lateness){
+	state.direction[1].delays.applied = (struct injector_state_lateness){
 		.p50_ns = 21, .p99_ns = 22, .p99_9_ns = 23, .maximum_ns = 24, .mean_ns = 20.5, .count = 26};
 	json = injector_state_to_json(&state);
 	expected = json_pack("{s:i, s:i, s:i, s:i, s:f, s:i}", "p50", 1, "p99", 2, "p99_9", 3, "max", 4, "mean", 5.5,

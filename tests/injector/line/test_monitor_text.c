@@ -12,7 +12,7 @@ static struct injector_state_direction direction(int64_t undisturbed_p50_ns)
 {
 	return (struct injector_state_direction){
 		.delay_us = 10,
-		.lateness = {.p50_ns = 100, .p99_ns = 900, .p99_9_ns = 1000, .mean_ns = 150, .count = 4},
+		.delays.lateness = {.p50_ns = 100, .p99_ns = 900, .p99_9_ns = 1000, .mean_ns = 150, .count = 4},
 		.undisturbed_lateness =
 			{.p50_ns = undisturbed_p50_ns, .p99_ns = 80, .p99_9_ns = 90, .mean_ns = 50, .count = 2},
 	};

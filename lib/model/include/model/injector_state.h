@@ -20,7 +20,7 @@
 
 #define INJECTOR_STATE_SCHEMA "nomora.inject/1"
 
-enum { INJECTOR_STATE_DIRECTIONS = 2, INJECTOR_STATE_NAME_BYTES = 64 };
+enum { INJECTOR_STATE_DIRECTIONS = 2, INJECTOR_STATE_NAME_BYTES = 64, INJECTOR_STATE_BUCKETS = 528 };
 
 /*
  * Times of packets: lateness is the time when a packet was released minus the time when it was due. Of delays, p50 to
@@ -30,6 +30,24 @@ struct injector_state_lateness {
 	int64_t p50_ns, p99_ns, p99_9_ns, maximum_ns;
 	double mean_ns;
 	int64_t count;
+};
+
+/* Numbers of packets by their time, in ascending order of ns, the upper bound of a bucket; buckets are 6 % wide. */
+struct injector_state_buckets {
+	size_t count;
+	struct injector_state_bucket {
+		int64_t ns;
+		uint64_t packets;
+	} of[INJECTOR_STATE_BUCKETS];
+};
+
+/*
+ * Delays of the packets of one direction. requested: those that the modes chose; applied: those until the packet was
+ * due, which order and --rate may make longer; both have count 0 if there are no modes, as they are not counted then.
+ */
+struct injector_state_delays {
+	struct injector_state_lateness requested, applied, lateness;
+	struct injector_state_buckets applied_buckets, lateness_buckets;
 };
 
 enum { INJECTOR_STATE_RULES = 16, INJECTOR_STATE_RULE_BYTES = 128 };
@@ -63,10 +81,8 @@ struct injector_state_direction {
 	uint64_t lost, duplicated, corrupted, bypassed;
 	uint64_t disturbed; /* packets sent that a stall or hiccup may have delayed */
 	double rx_pps;      /* packets received per second since the previous sample */
-	struct injector_state_lateness lateness, undisturbed_lateness;
-	/* the delay that the modes chose; the delay until the packet was due, which order and --rate may make longer;
-	   count 0: not counted, as there are no modes */
-	struct injector_state_lateness requested_delay, applied_delay;
+	struct injector_state_lateness undisturbed_lateness;
+	struct injector_state_delays delays;
 	size_t rule_count;
 	struct injector_state_rule rules[INJECTOR_STATE_RULES];
 };
@@ -93,6 +109,7 @@ struct injector_state_totals {
 	double subtract_ns;
 	uint32_t lcores; /* number of threads that forward packets; stalls and stall_us are sums over these threads */
 	struct injector_state_lateness lateness;
+	struct injector_state_delays delays[INJECTOR_STATE_DIRECTIONS];
 };
 
 struct injector_state {
@@ -105,7 +122,10 @@ struct injector_state {
 	uint64_t capture_written, capture_lost; /* frames */
 };
 
-/* Computes the totals of the directions: sums of drops, errors and disturbed packets; copies of delays and packets. */
+/*
+ * Computes the totals of the directions: sums of drops, errors and disturbed packets; copies of delay_us, packets and
+ * delays.
+ */
 void injector_state_add_up(struct injector_state *state);
 
 /* Returns a new object, or NULL if out of memory. */
@@ -123,6 +143,17 @@ void injector_state_ports_from_json(struct json_reader *reader, const json_t *ob
 int injector_state_from_json(const char *file, const json_t *root, struct injector_state_totals *totals,
 			     struct error *err);
 
+/* Delays of the packets that left in one direction during an interval, µs. NAN = no packet left, or not known. */
+struct injector_interval_delays {
+	double requested_us; /* mean of the delays that were set, or that modes chose */
+	double applied_us;   /* mean of the delays until the packets were released */
+	/*
+	 * 99th percentiles, exact to 6 %: of the applied delay (with modes: of the delay until the packet was due) and
+	 * of the time from when a packet was due to its release
+	 */
+	double applied_p99_us, late_p99_us;
+};
+
 /*
  * The injector's work during an interval: the difference of two states. Values are negative if the injector was
  * restarted or reset in between.
@@ -137,13 +168,12 @@ struct injector_interval {
 	double stall_us, transmit_stall_us; /* sums over the threads */
 	double received;                    /* packets, sum of both directions */
 	double ring_full, too_late, no_mbuf, rx_missed, rx_errors, tx_errors, unaccounted; /* the parts of `dropped` */
-	double late_us;     /* mean time from when a packet was due to when it was released; 0 if none was sent */
-	double late_p99_us; /* 99th percentile of that time, since the injector's start or last reset */
+	struct injector_interval_delays delays[INJECTOR_STATE_DIRECTIONS];
 };
 
 struct injector_interval injector_interval_between(const struct injector_state_totals *before,
 						   const struct injector_state_totals *after, double elapsed_s);
-/* Returns the interval from the injector's start or last reset on. */
+/* Returns the interval from the injector's start or last reset on; its delays are not known. */
 struct injector_interval injector_interval_whole(const struct injector_state_totals *totals);
 /*
  * The time that the injector was stalled outside its calls that transmit, in percent of the elapsed time; 0 if the
