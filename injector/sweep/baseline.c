@@ -10,7 +10,7 @@
 
 #include <base/quantile.h>
 
-enum { INTERFACE_BYTES = 32, LINE_BYTES = 512, PROBES = 200 };
+enum { INTERFACE_BYTES = 32, LINE_BYTES = 512, BASELINE_PROBES = 200 };
 
 static const double route_timeout_s = 10, probe_timeout_s = 30;
 static const struct ns reflector_grace = {2 * NS_PER_S};
@@ -64,7 +64,7 @@ static int take_median(const struct process_result *result, double *median_us, s
 	return code;
 }
 
-static int probe(struct sweeper *sweeper, const char *interface, double *median_us, struct error *err)
+static int probe(struct sweeper *sweeper, const char *interface, int64_t count, double *median_us, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;
 	char line[LINE_BYTES] = "";
@@ -73,9 +73,9 @@ static int probe(struct sweeper *sweeper, const char *interface, double *median_
 	int code;
 
 	snprintf(line, sizeof line,
-		 "echo 'server %.64s' | nomora probe '%s' --address '%.64s' --name client --peers - --count %d "
+		 "echo 'server %.64s' | nomora probe '%s' --address '%.64s' --name client --peers - --count %lld "
 		 "--interval-us 1000 --duration 0 --wait 5 --quiet --json",
-		 plan->server_address, interface, plan->client_address, PROBES);
+		 plan->server_address, interface, plan->client_address, (long long)count);
 	code = host_run(&sweeper->client_host, &command, &result, err);
 	if (!code)
 		code = take_median(&result, median_us, err);
@@ -83,8 +83,7 @@ static int probe(struct sweeper *sweeper, const char *interface, double *median_
 	return code;
 }
 
-/* Runs a reflector on the server's host and the prober on the client's host. */
-static int probe_reflector(struct sweeper *sweeper, double *median_us, struct error *err)
+int probe_median(struct sweeper *sweeper, int64_t count, double *median_us, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;
 	char far[INTERFACE_BYTES], near[INTERFACE_BYTES], line[LINE_BYTES] = "";
@@ -100,7 +99,7 @@ static int probe_reflector(struct sweeper *sweeper, double *median_us, struct er
 	reflector = host_start(&sweeper->server_host, &command, err);
 	if (!reflector)
 		return error_code(err, ECHILD);
-	code = probe(sweeper, near, median_us, err);
+	code = probe(sweeper, near, count, median_us, err);
 	process_stop(reflector, reflector_grace);
 	process_destroy(reflector);
 	return code;
@@ -118,13 +117,13 @@ int baseline_measure(struct sweeper *sweeper, struct error *err)
 		return 0;
 	if (strchr(plan->server_address, '\'') || strchr(plan->client_address, '\''))
 		return 0;
-	code = probe_reflector(sweeper, &median_us, &reason);
+	code = probe_median(sweeper, BASELINE_PROBES, &median_us, &reason);
 	if (code == -EINTR || sweeper_is_stopped(sweeper))
 		return error_set(err, EINTR, "stopped");
 	if (code)
 		sweeper_say(sweeper,
-			    "the round trip without delay could not be measured: %s: baseline_rtt_us stays empty",
-			    reason.text);
+			    "the round trip without delay could not be measured: %s: baseline_rtt_us stays empty%s",
+			    reason.text, plan->rtt_check ? ", and rtt-check uses ping" : "");
 	else
 		sweeper->baseline_rtt_us = median_us;
 	sweeper->summary->baseline_rtt_us = sweeper->baseline_rtt_us;

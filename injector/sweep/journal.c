@@ -231,8 +231,9 @@ struct sweep_log_attempt journal_attempt_entry(const struct sweeper *sweeper, co
 		.run = run_entry(sweeper, attempt),
 		.elapsed_s = attempt->elapsed_s,
 		.metric_count = attempt->measured ? sweeper->metric_count : 0,
-		.rtt_us = attempt->has_rtt ? attempt->rtt_us : NAN,
-		.rtt_expected_us = attempt->has_rtt ? attempt->rtt_expected_us : NAN,
+		.rtt_by = attempt->rtt_by,
+		.rtt_us = attempt->rtt_by ? attempt->rtt_us : NAN,
+		.rtt_expected_us = attempt->rtt_by ? attempt->rtt_expected_us : NAN,
 		.has_injector = attempt->has_after,
 		.injector = attempt_injector(attempt),
 		.steal_percent = machine_steal_percent(&attempt->machine_before, &attempt->machine_after),
@@ -242,6 +243,9 @@ struct sweep_log_attempt journal_attempt_entry(const struct sweeper *sweeper, co
 		.processors_used = processors_used(attempt),
 	};
 
+	const char *unchecked = attempt_unchecked_reason(sweeper->plan);
+
+	snprintf(entry.rtt_unchecked, sizeof entry.rtt_unchecked, "%s", unchecked ? unchecked : "");
 	memcpy(entry.started_at, attempt->started_at, sizeof entry.started_at);
 	for (size_t i = 0; i < entry.metric_count; i++) {
 		entry.metric_names[i] = sweeper->metrics[i].name;

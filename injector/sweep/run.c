@@ -32,6 +32,17 @@ static bool is_stalled(const struct sweep_plan *plan, const struct sweep_attempt
 	return injector_interval_stall_percent(&injector) > plan->maximum_stall_percent;
 }
 
+static void judge_round_trip(const struct sweep_plan *plan, struct sweep_attempt *attempt)
+{
+	double limit_us = plan->rtt_tolerance_percent / 100 * attempt->rtt_expected_us + plan->rtt_tolerance_us;
+
+	if (attempt->rtt_by == SWEEP_LOG_RTT_UNCHECKED || fabs(attempt->rtt_us - attempt->rtt_expected_us) <= limit_us)
+		return;
+	add_reason(attempt, "round trip %.0f us by %s, expected %.0f (%.0f without delay, limit %.0f off)",
+		   attempt->rtt_us, sweep_log_rtt_name(attempt->rtt_by), attempt->rtt_expected_us,
+		   attempt->rtt_without_us, limit_us);
+}
+
 void attempt_judge(const struct sweep_plan *plan, struct sweep_attempt *attempt)
 {
 	struct injector_interval injector = attempt_injector(attempt);
@@ -54,10 +65,7 @@ void attempt_judge(const struct sweep_plan *plan, struct sweep_attempt *attempt)
 			   attempt->busy_percent, plan->maximum_busy_percent);
 	if (plan->maximum_load > 0 && attempt->machine_before.load > plan->maximum_load)
 		add_reason(attempt, "load average %.3g (limit %g)", attempt->machine_before.load, plan->maximum_load);
-	if (attempt->has_rtt &&
-	    fabs(attempt->rtt_us - attempt->rtt_expected_us) >
-		    plan->rtt_tolerance_percent / 100 * attempt->rtt_expected_us + plan->rtt_tolerance_us)
-		add_reason(attempt, "round trip %.0f us, expected %.0f", attempt->rtt_us, attempt->rtt_expected_us);
+	judge_round_trip(plan, attempt);
 }
 
 int attempt_check_delay(const struct sweep_plan *plan, const struct sweep_attempt *attempt, struct error *err)
@@ -172,36 +180,58 @@ static double settle_in_quiet(const struct sweep_plan *plan, const volatile sig_
 	return busy_percent;
 }
 
+const char *attempt_unchecked_reason(const struct sweep_plan *plan)
+{
+	return plan->rtt_check ? NULL : "rtt-check is not set";
+}
+
 /*
- * Sets the delay. With rtt-check, also measures the round trip by ping without and with the delay. The round trip
- * without delay is measured in each attempt, because it varies with the machine's load, and only the increase comes
- * from the injector.
+ * Measures the round trip without delay, to which that with delay is compared. If our prober has measured the baseline,
+ * takes that. Ping, which is affected more by the machine's load, measures it in each attempt.
  */
+static int measure_without_delay(struct sweeper *sweeper, struct sweep_attempt *attempt, struct error *err)
+{
+	const struct sweep_plan *plan = sweeper->plan;
+	int code;
+
+	attempt->rtt_by = SWEEP_LOG_RTT_PROBE;
+	attempt->rtt_without_us = sweeper->baseline_rtt_us;
+	if (!isnan(attempt->rtt_without_us))
+		return 0;
+	attempt->rtt_by = SWEEP_LOG_RTT_PING;
+	code = path_set_delay(sweeper, (struct delay_pair){0, 0}, err);
+	return code ? code
+		    : ping_median(&sweeper->client_host, plan->server_address, plan->rtt_count, sweeper->hooks->stop,
+				  &attempt->rtt_without_us, err);
+}
+
+static int measure_with_delay(struct sweeper *sweeper, struct sweep_attempt *attempt, struct error *err)
+{
+	const struct sweep_plan *plan = sweeper->plan;
+
+	if (attempt->rtt_by == SWEEP_LOG_RTT_PROBE)
+		return probe_median(sweeper, plan->rtt_count, &attempt->rtt_us, err);
+	return ping_median(&sweeper->client_host, plan->server_address, plan->rtt_count, sweeper->hooks->stop,
+			   &attempt->rtt_us, err);
+}
+
+/* Sets the delay. With rtt-check, also measures the round trip without and with the delay. */
 static int set_delay(struct sweeper *sweeper, struct sweep_attempt *attempt, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;
-	const volatile sig_atomic_t *stop = sweeper->hooks->stop;
 	struct delay_pair delay = path_split_delay(plan, attempt->run.delay_us);
-	double without_us = 0;
-	int code = 0;
+	bool checked = !attempt_unchecked_reason(plan);
+	int code = checked ? measure_without_delay(sweeper, attempt, err) : 0;
 
-	if (plan->rtt_check) {
-		code = path_set_delay(sweeper, (struct delay_pair){0, 0}, err);
-		if (!code)
-			code = ping_median(&sweeper->client_host, plan->server_address, plan->rtt_count, stop,
-					   &without_us, err);
-	}
 	if (!code)
 		code = path_set_delay(sweeper, delay, err);
+	if (!code)
+		attempt->busy_percent = settle_in_quiet(plan, sweeper->hooks->stop);
+	attempt->rtt_expected_us = attempt->rtt_without_us + delay.ab_us + delay.ba_us;
+	if (!code && checked)
+		code = measure_with_delay(sweeper, attempt, err);
 	if (code)
-		return code;
-	attempt->busy_percent = settle_in_quiet(plan, stop);
-	if (plan->rtt_check) {
-		code = ping_median(&sweeper->client_host, plan->server_address, plan->rtt_count, stop, &attempt->rtt_us,
-				   err);
-		attempt->has_rtt = code == 0;
-		attempt->rtt_expected_us = without_us + delay.ab_us + delay.ba_us;
-	}
+		attempt->rtt_by = SWEEP_LOG_RTT_UNCHECKED;
 	return code;
 }
 

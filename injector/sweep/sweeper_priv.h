@@ -293,11 +293,17 @@ int levels_conclude(struct sweeper *sweeper, struct error *err);
 int baseline_measure(struct sweeper *sweeper, struct error *err);
 
 /*
+ * Measures the median round trip of `count` STAMP probes from the client's to the server's address, µs: runs a
+ * reflector on the server's host and the prober on the client's host. Returns 0, or -errno with err set.
+ */
+int probe_median(struct sweeper *sweeper, int64_t count, double *median_us, struct error *err);
+
+/*
  * Finds the interface in the output of "ip -o route get". Returns false if there is none, or it is the loopback. Pure.
  */
 bool baseline_parse_route(const char *output, char *interface, size_t bytes);
 
-/* With ping, an independent check of the injected delay. */
+/* With ping, where our prober cannot measure. */
 
 /* Measures the median of `count` pings, µs. Returns 0, or -errno with err set. */
 int ping_median(const struct host *host, const char *address, int64_t count, const volatile sig_atomic_t *stop,
@@ -398,9 +404,9 @@ struct sweep_attempt {
 	char started_at[SWEEP_STAMP_BYTES];
 	double elapsed_s;
 	double values[SWEEP_METRICS_MAXIMUM];
-	bool measured; /* `values` is valid: the client printed all metrics */
-	bool has_rtt;
-	double rtt_us, rtt_expected_us;
+	bool measured;             /* `values` is valid: the client printed all metrics */
+	enum sweep_log_rtt rtt_by; /* SWEEP_LOG_RTT_UNCHECKED: the round trips are not valid */
+	double rtt_us, rtt_expected_us, rtt_without_us;
 	bool has_after; /* `after` is valid: the injector was read after the client */
 	struct injector_state_totals before, after;
 	double busy_percent; /* percent of our processors' time that other programs used in the pause before the run */
@@ -413,6 +419,9 @@ static inline struct injector_interval attempt_injector(const struct sweep_attem
 {
 	return injector_interval_between(&attempt->before, &attempt->after, attempt->elapsed_s);
 }
+
+/* Returns why the round trips of this plan's runs are not checked, or NULL if they are. Pure. */
+const char *attempt_unchecked_reason(const struct sweep_plan *plan);
 
 /* Applies the gates: fills attempt->reasons. Pure. */
 void attempt_judge(const struct sweep_plan *plan, struct sweep_attempt *attempt);

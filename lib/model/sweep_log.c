@@ -23,6 +23,26 @@ struct sweep_log_reader {
  */
 static const double counter_limit = 1e18;
 
+static const char *const rtt_names[] = {"none", "probe", "ping"};
+
+const char *sweep_log_rtt_name(enum sweep_log_rtt by)
+{
+	return rtt_names[by];
+}
+
+/* Logs of earlier versions do not name the tool: it was ping, if there is a round trip. */
+static enum sweep_log_rtt read_rtt_by(struct json_reader *reader, const json_t *line)
+{
+	bool measured = json_object_get(line, "rtt_us") != NULL;
+	const char *name = json_may_string(reader, line, "", "rtt_by", rtt_names[measured ? SWEEP_LOG_RTT_PING : 0]);
+
+	for (size_t i = 0; i < sizeof rtt_names / sizeof *rtt_names; i++)
+		if (strcmp(name, rtt_names[i]) == 0)
+			return (enum sweep_log_rtt)i;
+	json_fail(reader, "", "rtt_by", "'%.20s': expected none, probe or ping", name);
+	return SWEEP_LOG_RTT_UNCHECKED;
+}
+
 json_t *sweep_log_plan_to_json(const struct sweep_log_plan *plan)
 {
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:O}", "event", "plan", "fingerprint", plan->fingerprint,
@@ -199,6 +219,9 @@ json_t *sweep_log_attempt_to_json(const struct sweep_log_attempt *attempt)
 	for (size_t i = 0; i < attempt->metric_count; i++)
 		json_object_set_new(metrics, attempt->metric_names[i], json_real(attempt->metric_values[i]));
 	json_object_set_new(entry, "metrics", metrics);
+	json_object_set_new(entry, "rtt_by", json_string(sweep_log_rtt_name(attempt->rtt_by)));
+	if (attempt->rtt_unchecked[0])
+		json_object_set_new(entry, "rtt_unchecked", json_string(attempt->rtt_unchecked));
 	put_known(entry, "rtt_us", attempt->rtt_us);
 	put_known(entry, "rtt_expected_us", attempt->rtt_expected_us);
 	if (attempt->has_injector)
@@ -215,7 +238,10 @@ json_t *sweep_log_attempt_to_json(const struct sweep_log_attempt *attempt)
 static void read_attempt(struct json_reader *reader, const json_t *line, struct sweep_log_attempt *attempt)
 {
 	const char *started_at = json_string_value(json_object_get(line, "started_at"));
+	const char *unchecked = json_may_string(reader, line, "", "rtt_unchecked", "");
 
+	snprintf(attempt->rtt_unchecked, sizeof attempt->rtt_unchecked, "%s", unchecked);
+	attempt->rtt_by = read_rtt_by(reader, line);
 	read_run(reader, line, &attempt->run);
 	snprintf(attempt->started_at, sizeof attempt->started_at, "%s", started_at ? started_at : "");
 	attempt->elapsed_s = json_may_number(reader, line, "", "elapsed_s", 0, 1e9, 0);

@@ -46,6 +46,8 @@ Test(sweep_log, an_attempt_is_read_back_as_it_was_written)
 					    .metric_count = 1,
 					    .metric_names = {"qps"},
 					    .metric_values = {9},
+					    .rtt_by = SWEEP_LOG_RTT_PROBE,
+					    .rtt_unchecked = "why",
 					    .rtt_us = 30,
 					    .rtt_expected_us = 25,
 					    .has_injector = true,
@@ -77,6 +79,8 @@ Test(sweep_log, an_attempt_is_read_back_as_it_was_written)
 	cr_assert_eq(event.kind, SWEEP_LOG_ATTEMPT);
 	assert_run(&event.attempt.run);
 	cr_assert_str_eq(event.attempt.started_at, attempt.started_at);
+	cr_assert_eq(event.attempt.rtt_by, SWEEP_LOG_RTT_PROBE);
+	cr_assert_str_eq(event.attempt.rtt_unchecked, "why");
 	cr_assert_eq(event.attempt.rtt_us, 30);
 	cr_assert_eq(event.attempt.rtt_expected_us, 25);
 	cr_assert(event.attempt.has_injector);
@@ -86,6 +90,23 @@ Test(sweep_log, an_attempt_is_read_back_as_it_was_written)
 	cr_assert_eq(event.attempt.load, 3);
 	cr_assert_eq(event.attempt.processors, 4);
 	cr_assert_eq(event.attempt.processors_used, 2.5);
+	sweep_log_close(reader);
+}
+
+Test(sweep_log, an_attempt_of_an_earlier_version_has_no_delays_and_was_checked_by_ping)
+{
+	static const char text[] = "{\"event\":\"attempt\",\"delay_us\":5,\"attempt\":1,\"rtt_us\":30,"
+				   "\"injector\":{\"packets\":9,\"late_us\":1}}\n"
+				   "{\"event\":\"attempt\",\"delay_us\":5,\"attempt\":1,\"rtt_by\":\"pong\"}\n";
+	struct error err = {0};
+	struct sweep_log_event event;
+	struct sweep_log_reader *reader = sweep_log_from_memory("s.log", text, sizeof text - 1, &err);
+
+	cr_assert_eq(sweep_log_next(reader, &event, &err), 1, "%s", err.text);
+	cr_assert_eq(event.attempt.rtt_by, SWEEP_LOG_RTT_PING);
+	cr_assert(isnan(event.attempt.injector.delays[0].applied_us));
+	cr_assert_lt(sweep_log_next(reader, &event, &err), 0);
+	cr_assert(strstr(err.text, "s.log:2: rtt_by"), "%s", err.text);
 	sweep_log_close(reader);
 }
 

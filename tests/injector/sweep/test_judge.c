@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "sweeper_priv.h"
@@ -148,16 +149,35 @@ Test(judge, load_before_the_run_if_asked_for)
 
 Test(judge, round_trip_within_share_and_constant)
 {
-	attempt.has_rtt = true;
+	attempt.rtt_by = SWEEP_LOG_RTT_PROBE;
+	attempt.rtt_without_us = 20;
 	attempt.rtt_expected_us = 1000; /* 15 % + 30 us */
 	attempt.rtt_us = 1179;
 	expect(NULL);
 	attempt.rtt_us = 1181;
-	expect("round trip 1181 us, expected 1000");
+	expect("round trip 1181 us by probe, expected 1000 (20 without delay, limit 180 off)");
 	attempt.rtt_us = 821;
 	expect(NULL);
 	attempt.rtt_us = 819;
-	expect("round trip 819 us, expected 1000");
+	expect("round trip 819 us by probe, expected 1000");
+	attempt.rtt_by = SWEEP_LOG_RTT_UNCHECKED;
+	expect(NULL);
+}
+
+Test(judge, the_log_says_what_measured_the_round_trip_or_why_nothing_did)
+{
+	struct sweeper sweeper = {.plan = &plan};
+	struct sweep_log_attempt entry = journal_attempt_entry(&sweeper, &attempt);
+
+	cr_assert_eq(entry.rtt_by, SWEEP_LOG_RTT_UNCHECKED);
+	cr_assert_str_eq(entry.rtt_unchecked, "rtt-check is not set");
+	cr_assert(isnan(entry.rtt_us));
+	plan.rtt_check = true;
+	attempt.rtt_by = SWEEP_LOG_RTT_PROBE;
+	attempt.rtt_us = 9;
+	entry = journal_attempt_entry(&sweeper, &attempt);
+	cr_assert(entry.rtt_by == SWEEP_LOG_RTT_PROBE && entry.rtt_us == 9);
+	cr_assert_str_empty(entry.rtt_unchecked);
 }
 
 Test(judge, several_reasons_are_all_given)

@@ -17,7 +17,17 @@
 #include <model/injector_state.h>
 #include <model/sweep.h>
 
-enum { SWEEP_LOG_REASONS_BYTES = 600, SWEEP_LOG_MACHINE_BYTES = 320, SWEEP_LOG_ATTEMPTS_MAXIMUM = 1000 };
+enum {
+	SWEEP_LOG_REASONS_BYTES = 600,
+	SWEEP_LOG_UNCHECKED_BYTES = 64,
+	SWEEP_LOG_MACHINE_BYTES = 320,
+	SWEEP_LOG_ATTEMPTS_MAXIMUM = 1000,
+};
+
+/* What measured the round trip: nothing; our STAMP prober; ping. */
+enum sweep_log_rtt { SWEEP_LOG_RTT_UNCHECKED, SWEEP_LOG_RTT_PROBE, SWEEP_LOG_RTT_PING };
+
+const char *sweep_log_rtt_name(enum sweep_log_rtt by); /* "none", "probe", "ping" */
 
 enum sweep_log_kind {
 	SWEEP_LOG_OTHER, /* an event that this version does not know */
@@ -45,7 +55,9 @@ struct sweep_log_attempt {
 	size_t metric_count; /* 0 = nothing was measured; the reader leaves the metrics out */
 	const char *metric_names[SWEEP_METRICS_MAXIMUM];
 	double metric_values[SWEEP_METRICS_MAXIMUM];
-	double rtt_us, rtt_expected_us; /* measured by ping, and expected; NAN = not checked */
+	enum sweep_log_rtt rtt_by;
+	double rtt_us, rtt_expected_us;                /* measured, and expected; NAN = not checked */
+	char rtt_unchecked[SWEEP_LOG_UNCHECKED_BYTES]; /* why the plan has no check; "" = it has one */
 	bool has_injector; /* false: `injector` is not known, because the client was stopped before the injector's state
 			      was read again */
 	struct injector_interval injector;
