@@ -112,7 +112,7 @@ int baseline_measure(struct sweeper *sweeper, struct error *err)
 	double median_us = NAN;
 	int code;
 
-	sweeper->baseline_rtt_us = NAN;
+	sweeper->baseline_rtt_us = sweeper->rtt_without_us = NAN;
 	if (plan->no_baseline || !plan->server_address || !plan->client_address)
 		return 0;
 	if (strchr(plan->server_address, '\'') || strchr(plan->client_address, '\''))
@@ -125,7 +125,7 @@ int baseline_measure(struct sweeper *sweeper, struct error *err)
 			    "the round trip without delay could not be measured: %s: baseline_rtt_us stays empty%s",
 			    reason.text, plan->rtt_check ? ", and rtt-check uses ping" : "");
 	else
-		sweeper->baseline_rtt_us = median_us;
+		sweeper->baseline_rtt_us = sweeper->rtt_without_us = median_us;
 	sweeper->summary->baseline_rtt_us = sweeper->baseline_rtt_us;
 	return 0;
 }

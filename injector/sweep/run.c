@@ -186,7 +186,7 @@ const char *attempt_unchecked_reason(const struct sweep_plan *plan)
 }
 
 /*
- * Measures the round trip without delay, to which that with delay is compared. If our prober has measured the baseline,
+ * Measures the round trip without delay, to which that with delay is compared. If our prober has measured it,
  * takes that. Ping, which is affected more by the machine's load, measures it in each attempt.
  */
 static int measure_without_delay(struct sweeper *sweeper, struct sweep_attempt *attempt, struct error *err)
@@ -195,7 +195,7 @@ static int measure_without_delay(struct sweeper *sweeper, struct sweep_attempt *
 	int code;
 
 	attempt->rtt_by = SWEEP_LOG_RTT_PROBE;
-	attempt->rtt_without_us = sweeper->baseline_rtt_us;
+	attempt->rtt_without_us = sweeper->rtt_without_us;
 	if (!isnan(attempt->rtt_without_us))
 		return 0;
 	attempt->rtt_by = SWEEP_LOG_RTT_PING;
@@ -215,6 +215,15 @@ static int measure_with_delay(struct sweeper *sweeper, struct sweep_attempt *att
 			   &attempt->rtt_us, err);
 }
 
+/* A shorter round trip without delay than before shows that the machine was busy before. */
+static void improve_baseline(struct sweeper *sweeper, struct sweep_attempt *attempt)
+{
+	if (attempt->rtt_by != SWEEP_LOG_RTT_PROBE || attempt->run.delay_us > 0 ||
+	    attempt->rtt_us >= sweeper->rtt_without_us)
+		return;
+	sweeper->rtt_without_us = attempt->rtt_without_us = attempt->rtt_expected_us = attempt->rtt_us;
+}
+
 /* Sets the delay. With rtt-check, also measures the round trip without and with the delay. */
 static int set_delay(struct sweeper *sweeper, struct sweep_attempt *attempt, struct error *err)
 {
@@ -230,6 +239,8 @@ static int set_delay(struct sweeper *sweeper, struct sweep_attempt *attempt, str
 	attempt->rtt_expected_us = attempt->rtt_without_us + delay.ab_us + delay.ba_us;
 	if (!code && checked)
 		code = measure_with_delay(sweeper, attempt, err);
+	if (!code)
+		improve_baseline(sweeper, attempt);
 	if (code)
 		attempt->rtt_by = SWEEP_LOG_RTT_UNCHECKED;
 	return code;

@@ -230,6 +230,7 @@ struct sweeper {
 	int lock; /* descriptor of the lock on the injector */
 	struct delay_note note;
 	double baseline_rtt_us; /* NAN = not known */
+	double rtt_without_us;  /* least of the baseline and of later round trips without delay; NAN = not known */
 	bool set_up; /* prepare() was called: at the end, teardown must run and the delays must be restored */
 	bool begun;  /* a run was started: the files are not removed, even if the sweep fails */
 	char scratch[64];

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <base/json.h>
+#include <base/name.h>
 #include <model/injector_state.h>
 #include <model/sweep_log.h>
 
@@ -25,7 +26,7 @@
 #define DISTURBED_FEW_PERCENT 1.0
 #define DISTURBED_MANY_PERCENT 50.0
 
-/* Accepted deviation of a round trip from the expected one, as in the check by ping that a sweep makes. */
+/* Accepted deviation of a round trip from the expected one, as in the check that a sweep makes. */
 #define ROUND_TRIP_OFF_SHARE 0.15
 #define ROUND_TRIP_OFF_US 30.0
 
@@ -35,9 +36,13 @@ enum { LEVELS_MAXIMUM = 512, RUNS_MAXIMUM = 256 };
 struct level {
 	double delay_us; /* injected delay per direction, µs */
 	double added_us; /* injected delay of a round trip, µs */
-	/* off_us[i], for i < rtt_count: round trip by ping minus the expected one, in an accepted attempt */
+	/* off_us[i], for i < rtt_count: round trip measured minus the expected one, in an accepted attempt */
 	double off_us[RUNS_MAXIMUM];
 	size_t rtt_count;
+	char unchecked[SWEEP_LOG_UNCHECKED_BYTES]; /* why none was measured; "" = not known */
+	/* delays that the injector applied: sums of the means of `applied_runs` runs, and greatest 99th percentile */
+	double applied_us[INJECTOR_STATE_DIRECTIONS], applied_p99_us[INJECTOR_STATE_DIRECTIONS];
+	int applied_runs[INJECTOR_STATE_DIRECTIONS];
 	/*
 	 * processors_used: mean number of processors in use during a run, summed over the runs; processors: number of
 	 * the machine's processors
@@ -83,6 +88,19 @@ static void print_stalls(FILE *out, double percent, double bound_percent, double
 	fputs(", not counting its own transmit calls", out);
 }
 
+static void add_applied(struct level *level, const struct injector_interval *injector)
+{
+	for (size_t d = 0; d < INJECTOR_STATE_DIRECTIONS; d++) {
+		const struct injector_interval_delays *delays = &injector->delays[d];
+
+		if (isnan(delays->applied_us) || isnan(delays->applied_p99_us))
+			continue;
+		level->applied_us[d] += delays->applied_us;
+		level->applied_p99_us[d] = fmax(level->applied_p99_us[d], delays->applied_p99_us);
+		level->applied_runs[d]++;
+	}
+}
+
 static void add_up(struct report_sweep *totals, struct level *level, const struct sweep_log_attempt *attempt)
 {
 	const struct injector_interval *injector = &attempt->injector;
@@ -91,9 +109,11 @@ static void add_up(struct report_sweep *totals, struct level *level, const struc
 	level->processors = attempt->processors;
 	if (!isnan(attempt->rtt_us) && !isnan(attempt->rtt_expected_us) && level->rtt_count < RUNS_MAXIMUM)
 		level->off_us[level->rtt_count++] = attempt->rtt_us - attempt->rtt_expected_us;
+	memcpy(level->unchecked, attempt->rtt_unchecked, sizeof level->unchecked);
 	totals->sum.elapsed_s += attempt->elapsed_s;
 	if (!attempt->has_injector)
 		return;
+	add_applied(level, injector);
 	totals->sum.packets += injector->packets;
 	totals->sum.dropped += injector->dropped;
 	totals->sum.disturbed += injector->disturbed;
@@ -170,6 +190,21 @@ static double tolerated_us(double added_us)
 	return ROUND_TRIP_OFF_SHARE * added_us + ROUND_TRIP_OFF_US;
 }
 
+/* Prints a cell such as "50.2 (51.1) / 50.1 (50.9)"; "-" for a direction without packets. */
+static void print_applied(FILE *out, const struct level *level)
+{
+	fputs("<td class=\"n\">", out);
+	for (size_t d = 0; d < INJECTOR_STATE_DIRECTIONS; d++) {
+		fputs(d > 0 ? " / " : "", out);
+		if (level->applied_runs[d] > 0)
+			fprintf(out, "%.4g (%.4g)", level->applied_us[d] / level->applied_runs[d],
+				level->applied_p99_us[d]);
+		else
+			fputs("-", out);
+	}
+	fputs("</td>", out);
+}
+
 static void print_level(FILE *out, struct level *level)
 {
 	double off_us, tolerance_us;
@@ -179,10 +214,13 @@ static void print_level(FILE *out, struct level *level)
 	if (level->processors > 0 && !isnan(level->processors_used))
 		fprintf(out, "%.2f of %.0f", level->processors_used / level->runs, level->processors);
 	fputs("</td>", out);
+	print_applied(out, level);
 	if (level->rtt_count == 0) {
-		fprintf(out,
-			"<td></td><td></td><td></td><td class=\"n\">%d</td><td class=\"muted\">no ping</td></tr>\n",
+		fprintf(out, "<td></td><td></td><td></td><td class=\"n\">%d</td><td class=\"muted\">not checked",
 			level->disturbed);
+		fputs(level->unchecked[0] ? ": " : "", out);
+		xml_print(out, level->unchecked);
+		fputs("</td></tr>\n", out);
 		return;
 	}
 	off_us = median_off_us(level);
@@ -248,7 +286,7 @@ void report_sweep_verdict(FILE *out, const struct report_sweep *totals)
 	if (checked > 0)
 		fprintf(out, "; the round trip rose as injected at %zu of %zu delays", checked - off, checked);
 	else
-		fputs("; no ping checked the delays", out);
+		fputs("; no round trip checked the delays", out);
 	fprintf(out, ". %s</p>\n", fault ? fault : "");
 }
 
@@ -286,14 +324,15 @@ void report_sweep_destroy(struct report_sweep *sweep)
 
 void report_sweep_details(FILE *out, struct report_sweep *totals)
 {
-	fputs("<h3>Is the injected delay real, and how much was disturbed?</h3>\n<p>Before each run <code>ping</code> "
-	      "measured the median round trip between the two hosts, first without delay. It should rise by the "
-	      "injected delay of both ways; deviations up to "
-	      "15&nbsp;% + 30&nbsp;µs are accepted. Where all processors of this machine were in use, the application "
-	      "lacked processor time at any delay, unless its programs poll while they "
-	      "wait.</p>\n<table><tr><th class=\"n\">D, µs</th>"
-	      "<th class=\"n\">runs</th><th class=\"n\">processors in use</th><th class=\"n\">injected, µs</th><th "
-	      "class=\"n\">rise of ping, µs</th>"
+	fputs("<h3>Is the injected delay real, and how much was disturbed?</h3>\n<p>The injector itself reports the "
+	      "delay that it applied in each direction. Before each run, Nomora's probes (<code>ping</code> where they "
+	      "cannot run) also measured the median round trip between the two hosts. It should rise by the injected "
+	      "delay of both ways; deviations up to 15&nbsp;% + 30&nbsp;µs are accepted. Where all processors of this "
+	      "machine were in use, the application lacked processor time at any delay, unless its programs poll while "
+	      "they wait.</p>\n<table><tr><th class=\"n\">D, µs</th>"
+	      "<th class=\"n\">runs</th><th class=\"n\">processors in use</th><th class=\"n\">applied A→B / B→A, mean "
+	      "(p99), µs</th><th class=\"n\">injected, µs</th><th "
+	      "class=\"n\">rise of the round trip, µs</th>"
 	      "<th class=\"n\">off by, µs</th><th class=\"n\">disturbed runs</th><th></th></tr>\n",
 	      out);
 	for (size_t i = 0; i < totals->level_count; i++)

@@ -12,14 +12,14 @@ server-host = netns:$prefix-a
 client-host = netns:$prefix-b
 server-address = 10.77.0.1
 client-address = 10.77.0.2
-delays = 0 500
+delays = 0 10000
 any-delays = true
 repetitions = 2
 order = ascending
 attempts = 4
 share-machine = true
 max-stall-percent = 100
-client = ping -q -n -i 0.002 -c 100 10.77.0.1
+client = ping -q -n -i 0.02 -c 40 10.77.0.1
 metric = rtt ms lower regex:= [0-9.]+/([0-9.]+)
 rtt-check = true
 END
@@ -40,25 +40,25 @@ PYTHON
 
 start || fail "the injector starts" "$(cat log)"
 run "$nomora" sweep delay.plan -o right.csv
-swept && pass "a sweep at 0 and 500 us" || fail "a sweep at 0 and 500 us" "exit $code" "$err"
+swept && pass "a sweep at 0 and 10000 us" || fail "a sweep at 0 and 10000 us" "exit $code" "$err"
 log "our probes checked each run" right.csv 'len(a) == 4' 'all(e["rtt_by"] == "probe" for e in a)' \
 	'all(abs(e["rtt_us"] - e["rtt_expected_us"]) <= 0.15 * e["rtt_expected_us"] + 30 for e in a if not e["disturbed"])' \
-	'min(e["rtt_us"] for e in a if e["delay_us"] == 500) > 1000'
-# Half of the packets of a run may be late on a busy machine, but the least run's mean tells the delay.
+	'min(e["rtt_us"] for e in a if e["delay_us"] == 10000) > 20000'
+# On a busy machine, many packets of a run may be late.
 log "each direction's applied delay is that asked for" right.csv \
 	'all(i[d]["requested_us"] == e["delay_us"] <= i[d]["applied_us"] and i[d]["applied_p99_us"] >= e["delay_us"] for e in a for i in [e["injector"]] for d in ("ab", "ba"))' \
-	'min(e["injector"]["ab"]["applied_us"] for e in a if e["delay_us"] == 500) < 600'
+	'min(e["injector"]["ab"]["applied_us"] for e in a if e["delay_us"] == 10000) < 100000'
 log "packets received are sent or dropped by a reason" right.csv \
-	'all(i["received"] >= 200 and i["received"] - i["packets"] - i["dropped"] <= 2 for e in a for i in [e["injector"]])'
-run "$nomora" sweep delay.plan -o ping.csv --no-baseline -r 1 -d 500
-log "without a baseline of our own, ping checks" ping.csv 'a[0]["rtt_by"] == "ping" and a[0]["rtt_us"] > 1000'
+	'all(i["received"] >= 80 and i["received"] - i["packets"] - i["dropped"] <= 2 for e in a for i in [e["injector"]])'
+run "$nomora" sweep delay.plan -o ping.csv --no-baseline -r 1 -d 10000
+log "without a baseline of our own, ping checks" ping.csv 'a[0]["rtt_by"] == "ping" and a[0]["rtt_us"] > 20000'
 grep -v rtt-check delay.plan >unchecked.plan
-run "$nomora" sweep unchecked.plan -o unchecked.csv -r 1 -d 500
+run "$nomora" sweep unchecked.plan -o unchecked.csv -r 1 -d 10000
 log "without rtt-check, the log says so" unchecked.csv 'a[0]["rtt_by"] == "none" and a[0]["rtt_unchecked"] == "rtt-check is not set"'
 stop
-start --rule 'udp:862 delay=100' || fail "the injector starts" "$(cat log)"
-run "$nomora" sweep delay.plan -o wrong.csv -r 1 -d 500 --attempts 2
-[ "$code" -eq 3 ] && says "$err" 'round trip [0-9]+ us by probe, expected 1[0-9]{3} \([0-9]+ without delay, limit [0-9]+ off\)' &&
+start --rule 'udp:862 delay=0' || fail "the injector starts" "$(cat log)"
+run "$nomora" sweep delay.plan -o wrong.csv -r 1 -d 10000 --attempts 2
+[ "$code" -eq 3 ] && says "$err" 'round trip [0-9]+ us by probe, expected 2[0-9]{4} \([0-9]+ without delay, limit [0-9]+ off\)' &&
 	pass "a line with another delay is refused" || fail "a line with another delay is refused" "exit $code" "$err" "$(cat wrong.csv.log)"
 stop
 plan

@@ -103,7 +103,8 @@ static const char sample[] = ATTEMPT(
 									ACCEPTED(30, 0, 1, true);
 
 #define ROW(delay, runs, processors, rest)                                                                             \
-	"<tr><td class=\"n\">" #delay "</td><td class=\"n\">" #runs "</td><td class=\"n\">" processors "</td>" rest
+	"<tr><td class=\"n\">" #delay "</td><td class=\"n\">" #runs "</td><td class=\"n\">" processors                 \
+	"</td><td class=\"n\">- / -</td>" rest
 #define ROUND_TRIP(added, rise, off, disturbed)                                                                        \
 	"<td class=\"n\">" #added "</td><td class=\"n\">" #rise "</td><td class=\"n\">" #off                           \
 	"</td><td class=\"n\">" #disturbed "</td>"
@@ -118,8 +119,8 @@ Test(report_sweep, a_row_for_each_delay_compares_ping_with_the_injected_delay)
 		ROW(0, 1, "", ROUND_TRIP(0, 30, +30, 1) "<td class=\"tag warn\">as injected, but disturbed</td></tr>\n")
 			ROW(10, 1, "", ROUND_TRIP(20, 54, +34, 0) OFF) ROW(20, 1, "", ROUND_TRIP(40, 3, -37, 0) OFF)
 				ROW(30, 1, "",
-				    "<td></td><td></td><td></td><td class=\"n\">1</td><td class=\"muted\">no "
-				    "ping</td></tr>\n")
+				    "<td></td><td></td><td></td><td class=\"n\">1</td><td class=\"muted\">not "
+				    "checked</td></tr>\n")
 					ROW(50, 3, "2.00 of 4",
 					    ROUND_TRIP(100, 120, +20, 0)
 						    OK) "</table>\n<p>The injector passed 400 packets and dropped 3. "
@@ -130,6 +131,22 @@ Test(report_sweep, a_row_for_each_delay_compares_ping_with_the_injected_delay)
 							"repeated.</p>\n");
 	cr_assert(strstr(details(ATTEMPT(20, 0, 1, RTT(24, 60)) ACCEPTED(20, 0, 1, false)), OK), "%s", text);
 	cr_assert(strstr(details(ATTEMPT(50, 0, 1, RTT(165, 120)) ACCEPTED(50, 0, 1, false)), OK), "%s", text);
+}
+
+/* Means of the runs' means, and the greatest of their percentiles; a run without packets does not count. */
+Test(report_sweep, a_row_has_the_delay_that_the_injector_applied_and_why_no_round_trip_was_measured)
+{
+	cr_assert(strstr(details(ATTEMPT(
+				 50, 0, 1,
+				 ",\"rtt_unchecked\":\"a<b\",\"injector\":{\"packets\":1,\"ab\":{\"applied_us\":50.25,"
+				 "\"applied_p99_us\":60},\"ba\":{}}") ACCEPTED(50, 0, 1, false)
+					 ATTEMPT(50, 1, 1,
+						 ",\"rtt_unchecked\":\"a<b\",\"injector\":{\"packets\":1,\"ab\":{"
+						 "\"applied_us\":50.75,\"applied_p99_us\":51},\"ba\":{\"applied_us\":7,"
+						 "\"applied_p99_us\":8}}") ACCEPTED(50, 1, 1, false)),
+			 "<td class=\"n\">50.5 (60) / 7 (8)</td><td></td><td></td><td></td><td class=\"n\">0</td><td "
+			 "class=\"muted\">not checked: a&lt;b</td></tr>\n"),
+		  "%s", text);
 }
 
 Test(report_sweep, an_attempt_without_an_accepted_run_and_a_time_of_0_change_nothing)
@@ -160,13 +177,13 @@ Test(report_sweep, the_verdict_counts_runs_and_packets)
 		 "delayed 0 of 0 packets (0.00&nbsp;%); the round trip rose as injected at 1 of 1 delays. No packet"},
 		{QUIET(10), "<p class=\"verdict ok\"><b>Measured as planned.</b> 0 of 1 runs disturbed; a stall may "
 			    "have delayed 10 "
-			    "of 1000 packets (1.00&nbsp;%); no ping checked the delays. </p>\n"},
+			    "of 1000 packets (1.00&nbsp;%); no round trip checked the delays. </p>\n"},
 		{QUIET(11),
 		 "<p class=\"verdict fail\"><b>Do not publish this curve.</b> 0 of 1 runs disturbed; a stall may have "
-		 "delayed 11 of 1000 packets (1.10&nbsp;%); no ping checked the delays. Means"},
+		 "delayed 11 of 1000 packets (1.10&nbsp;%); no round trip checked the delays. Means"},
 		{QUIET(971),
 		 "<p class=\"verdict fail\"><b>Do not publish this curve.</b> 0 of 1 runs disturbed; a stall "
-		 "may have delayed 971 of 1000 packets (97.10&nbsp;%); no ping checked the delays. The curve "
+		 "may have delayed 971 of 1000 packets (97.10&nbsp;%); no round trip checked the delays. The curve "
 		 "may show"},
 		{ATTEMPT(50, 0, 1, RTT(120, 120) PACKETS) ACCEPTED(50, 0, 1, false) ATTEMPT(90, 0, 1, RTT(900, 200))
 			 ACCEPTED(90, 0, 1, false),
