@@ -3,6 +3,9 @@
  * Jitter on top of the delay. The quantile function of the distribution is tabulated once, so that a packet costs one
  * random number and one multiplication. With --reorder, each packet has a jitter of its own; without it, the jitter is
  * a function of time that keeps the order (wave_priv.h).
+ *
+ * With --reorder, a quarter of the time per packet is the wait for the random place in the table. Fetching the next
+ * packet's place in advance did not gain 10 %, nor did buckets of 32 to 256 cycles in the queue.
  */
 #include <errno.h>
 #include <math.h>
