@@ -19,11 +19,14 @@ static const struct ns patience = {5 * NS_PER_S};
 
 static const double delay_rounding_us = 1e-3;
 
-int injector_client_parse(const char *control, const json_t *answer, struct injector_state_totals *state,
+int injector_client_parse(const struct sweep_plan *plan, const json_t *answer, struct injector_state_totals *state,
 			  struct error *err)
 {
+	const char *control = plan->injector;
 	int code = injector_state_from_json(control, answer, state, err);
 
+	if (!code && plan->rule)
+		return injector_state_take_rule(control, answer, plan->rule, state, err);
 	if (code || !state->delay_set_by[0])
 		return code;
 	return error_set(
@@ -39,26 +42,36 @@ bool injector_client_has_delay(const struct injector_state_totals *state, struct
 	       fabs(state->delay_us[1] - delay.ba_us) < delay_rounding_us;
 }
 
-int injector_client_read(const char *control, struct injector_state_totals *state, struct error *err)
+int injector_client_read(const struct sweep_plan *plan, struct injector_state_totals *state, struct error *err)
 {
-	json_t *answer = client_ask_injector(control, "stats", NULL, patience, err);
+	json_t *answer = client_ask_injector(plan->injector, "stats", NULL, patience, err);
 	int code;
 
 	if (!answer)
-		return error_prefix(err, "the injector at %s", control);
-	code = injector_client_parse(control, answer, state, err);
+		return error_prefix(err, "the injector at %s", plan->injector);
+	code = injector_client_parse(plan, answer, state, err);
 	json_decref(answer);
 	return code;
 }
 
-static int injector_client_set(const char *control, struct delay_pair delay, struct error *err)
+/* Returns the body of the request; NULL if out of memory. A rule has one delay for both directions. */
+static json_t *make_request(const struct sweep_plan *plan, struct delay_pair delay)
 {
-	json_t *body = json_pack("{s:f, s:f}", "delay_ab_us", delay.ab_us, "delay_ba_us", delay.ba_us);
-	json_t *answer = client_ask_injector(control, "set", body, patience, err);
+	char rule[INJECTOR_STATE_RULE_OF_SWEEP_BYTES + 32];
+
+	if (!plan->rule)
+		return json_pack("{s:f, s:f}", "delay_ab_us", delay.ab_us, "delay_ba_us", delay.ba_us);
+	snprintf(rule, sizeof rule, "%s delay=%.10g", plan->rule, delay.ab_us);
+	return json_pack("{s:s}", "rule", rule);
+}
+
+static int injector_client_set(const struct sweep_plan *plan, struct delay_pair delay, struct error *err)
+{
+	json_t *answer = client_ask_injector(plan->injector, "set", make_request(plan, delay), patience, err);
 
 	if (!answer)
-		return error_prefix(err, "the injector at %s, request 'set delay_ab_us=%g delay_ba_us=%g'", control,
-				    delay.ab_us, delay.ba_us);
+		return error_prefix(err, "the injector at %s, request 'set' of %g us from A to B and %g us back",
+				    plan->injector, delay.ab_us, delay.ba_us);
 	json_decref(answer);
 	return 0;
 }
@@ -69,7 +82,7 @@ static int injector_client_set(const char *control, struct delay_pair delay, str
  * kernel releases the lock when its holder ends. The file contains the holder's process number and its note of delays.
  */
 
-enum { FILE_BYTES = 500 }; /* longer than the whole file: process number and note of delays */
+enum { FILE_BYTES = 600 }; /* longer than the whole file: process number and note of delays */
 
 static void name_file(const char *control, char path[PATH_MAX])
 {
@@ -178,7 +191,7 @@ int sweeper_find_other(const char *control)
  *   changed.
  */
 
-enum { NOTE_BYTES = 400 };
+enum { NOTE_BYTES = 500 };
 
 static const double delay_maximum_us = 1e9;
 
@@ -193,15 +206,21 @@ static void identify(const char *control, char *text, size_t bytes)
 			 (long long)status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
-void delay_note_write(int lock, const char *control, const struct delay_note *note)
+/* The rule in a note; "-" for a sweep of all packets. */
+static const char *rule_of(const struct sweep_plan *plan)
+{
+	return plan->rule ? plan->rule : "-";
+}
+
+void delay_note_write(int lock, const struct sweep_plan *plan, const struct delay_note *note)
 {
 	char socket[80], text[NOTE_BYTES];
 	int length;
 
-	identify(control, socket, sizeof socket);
-	length = snprintf(text, sizeof text, "%d\nfound %.17g %.17g set %.17g %.17g before %.17g %.17g at %s\n",
+	identify(plan->injector, socket, sizeof socket);
+	length = snprintf(text, sizeof text, "%d\nfound %.17g %.17g set %.17g %.17g before %.17g %.17g at %s %s\n",
 			  (int)getpid(), note->found.ab_us, note->found.ba_us, note->set.ab_us, note->set.ba_us,
-			  note->before.ab_us, note->before.ba_us, socket);
+			  note->before.ab_us, note->before.ba_us, socket, rule_of(plan));
 	/* Errors are ignored: the note matters only if the sweep is killed. */
 	if (pwrite(lock, text, (size_t)length, 0) == length && ftruncate(lock, length) != 0)
 		return;
@@ -213,20 +232,21 @@ static bool is_delay(struct delay_pair delay)
 	       delay.ba_us <= delay_maximum_us;
 }
 
-bool delay_note_read(int lock, const char *control, struct delay_note *note)
+bool delay_note_read(int lock, const struct sweep_plan *plan, struct delay_note *note)
 {
-	char text[NOTE_BYTES], socket[80], noted[80];
+	char text[NOTE_BYTES], socket[80], noted[80], rule[INJECTOR_STATE_RULE_OF_SWEEP_BYTES];
 	ssize_t bytes = pread(lock, text, sizeof text - 1, 0);
 	const char *line;
 
 	text[bytes > 0 ? bytes : 0] = '\0';
 	line = strchr(text, '\n');
-	identify(control, socket, sizeof socket);
+	identify(plan->injector, socket, sizeof socket);
 	return line &&
-	       sscanf(line, "\nfound %lf %lf set %lf %lf before %lf %lf at %79s\n", &note->found.ab_us,
+	       sscanf(line, "\nfound %lf %lf set %lf %lf before %lf %lf at %79s %99[^\n]", &note->found.ab_us,
 		      &note->found.ba_us, &note->set.ab_us, &note->set.ba_us, &note->before.ab_us, &note->before.ba_us,
-		      noted) == 7 &&
-	       strcmp(noted, socket) == 0 && is_delay(note->found) && is_delay(note->set) && is_delay(note->before);
+		      noted, rule) == 8 &&
+	       strcmp(noted, socket) == 0 && strcmp(rule, rule_of(plan)) == 0 && is_delay(note->found) &&
+	       is_delay(note->set) && is_delay(note->before);
 }
 
 struct delay_pair path_split_delay(const struct sweep_plan *plan, double delay_us)
@@ -237,14 +257,13 @@ struct delay_pair path_split_delay(const struct sweep_plan *plan, double delay_u
 
 int path_set_delay(struct sweeper *sweeper, struct delay_pair delay, struct error *err)
 {
-	const char *control = sweeper->plan->injector;
 	struct delay_note *note = &sweeper->note;
 	int code;
 
 	note->before = note->set;
 	note->set = delay;
-	delay_note_write(sweeper->lock, control, note);
-	code = injector_client_set(control, delay, err);
+	delay_note_write(sweeper->lock, sweeper->plan, note);
+	code = injector_client_set(sweeper->plan, delay, err);
 	if (code)
 		note->set = note->before;
 	return code;
@@ -252,15 +271,14 @@ int path_set_delay(struct sweeper *sweeper, struct delay_pair delay, struct erro
 
 int path_find_delays(struct sweeper *sweeper, struct error *err)
 {
-	const char *control = sweeper->plan->injector;
 	struct injector_state_totals now;
 	struct delay_note *note = &sweeper->note, left;
-	int code = injector_client_read(control, &now, err);
+	int code = injector_client_read(sweeper->plan, &now, err);
 
 	if (code)
 		return code;
 	note->found = note->set = (struct delay_pair){now.delay_us[0], now.delay_us[1]};
-	if (!delay_note_read(sweeper->lock, control, &left) || injector_client_has_delay(&now, left.found) ||
+	if (!delay_note_read(sweeper->lock, sweeper->plan, &left) || injector_client_has_delay(&now, left.found) ||
 	    !(injector_client_has_delay(&now, left.set) || injector_client_has_delay(&now, left.before)))
 		return 0;
 	note->found = left.found;
@@ -272,5 +290,5 @@ int path_find_delays(struct sweeper *sweeper, struct error *err)
 
 void path_restore(struct sweeper *sweeper)
 {
-	injector_client_set(sweeper->plan->injector, sweeper->note.found, NULL);
+	injector_client_set(sweeper->plan, sweeper->note.found, NULL);
 }

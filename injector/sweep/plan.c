@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <base/hash.h>
+#include <model/injector_state.h>
 
 static const char *const directions[] = {"both", "ab", "ba", NULL};
 static const char *const orders[] = {"random", "ascending", "descending", "as-given", NULL};
@@ -39,6 +40,8 @@ const struct option_row sweep_plan_rows[] = {
 		      "place of the injector: h1, rack1, core"),
 	OPTION_STRING(struct sweep_plan, lab_injector_arguments, "lab-injector-arguments", 0, "WORDS",
 		      "further arguments of 'nomora inject', such as --no-huge"),
+	OPTION_STRING(struct sweep_plan, rule, "rule", 0, "'CONDITION [SETTING...]'",
+		      "vary only the delay of this rule of the injector, such as tcp:11211 or 'udp:53 loss=1'"),
 	OPTION_STRING(struct sweep_plan, server_host, "server-host", 0, "HOST",
 		      "where the server runs: local, h1 (of the lab), netns:NAME, ssh:TARGET"),
 	OPTION_STRING(struct sweep_plan, client_host, "client-host", 0, "HOST", "where the client runs"),
@@ -163,6 +166,14 @@ void sweep_plan_defaults(struct sweep_plan *plan)
 	};
 }
 
+static bool is_rule_without_delay(const char *rule)
+{
+	char rest[INJECTOR_STATE_RULE_OF_SWEEP_BYTES];
+	double delay_us;
+
+	return injector_state_split_rule(rule, &delay_us, rest) == 0 && *rule && strcmp(rest, rule) == 0;
+}
+
 int sweep_plan_check(const struct sweep_plan *plan, const char *file, struct error *err)
 {
 	struct error_place place = {.file = file};
@@ -181,6 +192,16 @@ int sweep_plan_check(const struct sweep_plan *plan, const char *file, struct err
 				"no injector: give the control socket of a running one, or 'lab = NAME' to create one");
 	if (plan->injector && plan->lab)
 		return error_at(err, place, EINVAL, "'injector' and 'lab' are mutually exclusive");
+	place.field = "rule";
+	if (plan->rule && !is_rule_without_delay(plan->rule))
+		return error_at(
+			err, place, EINVAL,
+			"'%s': expected the conditions and settings of a rule without its delay, separated by single "
+			"blanks, at most %d bytes, as in 'rule = udp:53'",
+			plan->rule, INJECTOR_STATE_RULE_OF_SWEEP_BYTES - 1);
+	if (plan->rule && plan->direction != SWEEP_BOTH)
+		return error_at(err, place, EINVAL,
+				"a rule has the same delay in both directions: expected direction = both");
 	place.field = "server-address";
 	if (plan->rtt_check && !plan->server_address && !plan->lab)
 		return error_at(err, place, EINVAL, "missing: rtt-check needs an address to ping");
@@ -239,6 +260,8 @@ void sweep_plan_list_parts(const struct sweep_plan *plan, struct sweep_plan_part
 	add_number(parts, 1, "keep-awake", plan->keep_awake);
 	add_number(parts, 2, "lab-hosts", plan->lab ? plan->lab_hosts : 0);
 	add_number(parts, 3, "lab-racks", plan->lab ? plan->lab_racks : 0);
+	if (plan->rule) /* plans without one keep the hash that they had before there were rules */
+		add_part(parts, "rule", plan->rule, '\0');
 }
 
 uint64_t sweep_plan_fingerprint(const struct sweep_plan *plan)

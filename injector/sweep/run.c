@@ -182,6 +182,8 @@ static double settle_in_quiet(const struct sweep_plan *plan, const volatile sig_
 
 const char *attempt_unchecked_reason(const struct sweep_plan *plan)
 {
+	if (plan->rule)
+		return "the delay is that of a rule";
 	return plan->rtt_check ? NULL : "rtt-check is not set";
 }
 
@@ -297,7 +299,7 @@ static int measure(struct sweeper *sweeper, struct sweep_attempt *attempt, struc
 	commands_mark(sweeper, ORPHANS_OF_CLIENT, &environment, &command);
 	stamp(attempt->started_at, sizeof attempt->started_at);
 	machine_state_read(&attempt->machine_before);
-	code = injector_client_read(plan->injector, &attempt->before, err);
+	code = injector_client_read(plan, &attempt->before, err);
 	began = ns_now_monotonic();
 	if (!code)
 		code = host_run(&sweeper->client_host, &command, &result, err);
@@ -306,7 +308,7 @@ static int measure(struct sweeper *sweeper, struct sweep_attempt *attempt, struc
 	if (code == -ETIMEDOUT)
 		commands_keep_output(sweeper, command.phase, occasion_of(attempt), true, result.output);
 	if (!code)
-		code = injector_client_read(plan->injector, &attempt->after, err);
+		code = injector_client_read(plan, &attempt->after, err);
 	attempt->has_after = code == 0;
 	machine_state_read(&attempt->machine_after);
 	/* This may take a second, so it comes after reading the injector and the machine. */

@@ -294,7 +294,7 @@ static int carry_out(struct sweeper *sweeper, struct error *err)
 	const char *control = sweeper->plan->injector;
 	struct injector_state_totals found;
 	/* Reads before it locks: if the injector does not answer, no lock file is created. */
-	int code = injector_client_read(control, &found, err);
+	int code = injector_client_read(sweeper->plan, &found, err);
 
 	if (!code)
 		code = injector_client_lock(control, &sweeper->lock, err);

@@ -30,14 +30,14 @@ struct delay_pair {
 };
 
 /*
- * Reads the state of the injector with this control socket. Returns 0, or -errno with err set; -EBUSY if one of the
- * injector's modes sets the delay.
+ * Reads the state of the plan's injector; if the plan has a rule, delay_us and delays are those of the rule. Returns 0,
+ * or -errno with err set; -EBUSY if one of the injector's modes sets the delay.
  */
-int injector_client_read(const char *control, struct injector_state_totals *state, struct error *err);
+int injector_client_read(const struct sweep_plan *plan, struct injector_state_totals *state, struct error *err);
 bool injector_client_has_delay(const struct injector_state_totals *state, struct delay_pair delay);
 
-/* Parses the answer to "stats". Pure; `control` is only for messages. */
-int injector_client_parse(const char *control, const json_t *answer, struct injector_state_totals *state,
+/* Parses the answer to "stats". Pure. */
+int injector_client_parse(const struct sweep_plan *plan, const json_t *answer, struct injector_state_totals *state,
 			  struct error *err);
 
 /*
@@ -61,13 +61,13 @@ struct delay_note {
 	struct delay_pair found, set, before;
 };
 
-/* Writes the note. `lock` is the descriptor from injector_client_lock(), `control` the injector's control socket. */
-void delay_note_write(int lock, const char *control, const struct delay_note *note);
+/* Writes the note about the plan's injector. `lock` is the descriptor from injector_client_lock(). */
+void delay_note_write(int lock, const struct sweep_plan *plan, const struct delay_note *note);
 /*
  * Reads the note. Returns false if there is no valid note, or it was written for an earlier injector with this control
- * socket.
+ * socket, or by a sweep of another rule.
  */
-bool delay_note_read(int lock, const char *control, struct delay_note *note);
+bool delay_note_read(int lock, const struct sweep_plan *plan, struct delay_note *note);
 
 /* ---- host.c: where commands run: this machine, a network namespace, or another machine by ssh ---- */
 

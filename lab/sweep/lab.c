@@ -12,7 +12,7 @@
 
 #include "world_priv.h"
 
-enum { INJECTOR_WORDS = 32 };
+enum { INJECTOR_WORDS = 32, RULE_BYTES = 128 };
 
 int sweep_blame(struct sweep_world *world, const char *value, struct error *err)
 {
@@ -125,7 +125,8 @@ int sweep_world_make_lab(void *context, struct error *err)
 	struct sweep_world *world = context;
 	const struct sweep_plan *plan = world->plan;
 	char *text = strdup(plan->lab_injector_arguments ? plan->lab_injector_arguments : ""), *save = NULL;
-	const char *words[INJECTOR_WORDS + 1] = {NULL};
+	const char *words[INJECTOR_WORDS + 3] = {NULL};
+	char rule[RULE_BYTES];
 	size_t count = 0;
 	int code = text ? claim_lab(plan, world, err) : error_set(err, ENOMEM, "out of memory");
 
@@ -141,6 +142,11 @@ int sweep_world_make_lab(void *context, struct error *err)
 	for (char *word = text ? strtok_r(text, " \t", &save) : NULL; word && count < INJECTOR_WORDS;
 	     word = strtok_r(NULL, " \t", &save))
 		words[count++] = word;
+	if (plan->rule) {
+		snprintf(rule, sizeof rule, "%s delay=0", plan->rule);
+		words[count++] = "--rule";
+		words[count++] = rule;
+	}
 	if (!code)
 		code = lab_start_injectors(&world->lab, world->program, 0, words, err);
 	if (!code)

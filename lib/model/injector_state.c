@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <base/json.h>
+#include <base/number.h>
 
 /* A number in the file and its offset in a struct. */
 struct field {
@@ -347,6 +348,85 @@ int injector_state_from_json(const char *file, const json_t *root, struct inject
 	return 0;
 }
 
+int injector_state_split_rule(const char *text, double *delay_us, char rest[INJECTOR_STATE_RULE_OF_SWEEP_BYTES])
+{
+	char word[INJECTOR_STATE_RULE_OF_SWEEP_BYTES];
+	size_t used = 0;
+
+	*delay_us = NAN;
+	rest[0] = '\0';
+	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+		size_t length = strcspn(text, " ");
+
+		if (length + 2 > sizeof word - used)
+			return -EINVAL;
+		snprintf(word, sizeof word, "%.*s", (int)length, text);
+		text += length;
+		if (used > 0 && strncmp(word, "delay=", 6) == 0) {
+			if (number_parse_double(word + 6, delay_us) != 0)
+				return -EINVAL;
+			continue;
+		}
+		used += (size_t)snprintf(rest + used, INJECTOR_STATE_RULE_OF_SWEEP_BYTES - used, "%s%s",
+					 used > 0 ? " " : "", word);
+	}
+	return 0;
+}
+
+/* Returns the rule with the conditions of `rule` in one direction of a state, or NULL. */
+static const json_t *find_rule(const json_t *direction, const char *rule)
+{
+	size_t length = strcspn(rule, " "), i;
+	const json_t *item;
+
+	json_array_foreach (json_object_get(direction, "rules"), i, item) {
+		const char *text = json_string_value(json_object_get(item, "rule"));
+
+		if (text)
+			text += strspn(text, " ");
+		if (text && strncmp(text, rule, length) == 0 && strcspn(text, " ") == length)
+			return item;
+	}
+	return NULL;
+}
+
+static int take_rule(struct json_reader *reader, const json_t *direction, const char *rule, double *delay_us,
+		     struct injector_state_delays *delays)
+{
+	const json_t *item = find_rule(direction, rule);
+	const char *text = json_string_value(json_object_get(item, "rule"));
+	char rest[INJECTOR_STATE_RULE_OF_SWEEP_BYTES];
+	double fixed_us;
+
+	if (!item)
+		return error_set(reader->err, ENOENT,
+				 "%s: no rule has these conditions: start the injector with --rule '%s delay=0'",
+				 reader->file, rule);
+	if (injector_state_split_rule(text, &fixed_us, rest) != 0 || strcmp(rest, rule) != 0)
+		return error_set(reader->err, EINVAL, "%s: rules: '%s': expected '%s' and a delay", reader->file, text,
+				 rule);
+	if (!isnan(fixed_us))
+		*delay_us = fixed_us;
+	delays->requested = delays->applied = (struct injector_state_lateness){0};
+	delays->applied_buckets.count = 0;
+	delays->of_rule = true;
+	read_lateness(reader, item, "requested_delay_ns", &delays->requested);
+	read_lateness(reader, item, "applied_delay_ns", &delays->applied);
+	return reader->failed ? -EINVAL : 0;
+}
+
+int injector_state_take_rule(const char *file, const json_t *root, const char *rule,
+			     struct injector_state_totals *totals, struct error *err)
+{
+	struct json_reader reader = {.file = file, .err = err};
+	int code = 0;
+
+	for (size_t d = 0; d < INJECTOR_STATE_DIRECTIONS && !code; d++)
+		code = take_rule(&reader, json_object_get(root, direction_names[d]), rule, &totals->delay_us[d],
+				 &totals->delays[d]);
+	return code;
+}
+
 static double zero_if_unknown(double value)
 {
 	return isnan(value) ? 0 : value;
@@ -428,7 +508,7 @@ static struct injector_interval_delays delays_between(const struct injector_stat
 	double late_us = mean_us(&from->lateness, &to->lateness);
 	double late_p99_us = p99_us(&from->lateness_buckets, &to->lateness_buckets);
 
-	if (to->applied.count == 0)
+	if (to->applied.count == 0 && !to->of_rule)
 		return (struct injector_interval_delays){.requested_us = after->delay_us[d],
 							 .applied_us = after->delay_us[d] + late_us,
 							 .applied_p99_us = after->delay_us[d] + late_p99_us,

@@ -11,6 +11,7 @@
 
 static char control[] = "/tmp/nomora-test-note-XXXXXX";
 static FILE *lock;
+static struct sweep_plan plan = {.injector = control};
 static const struct delay_note note = {{3.1, 4.2}, {50, 50}, {20, 0}};
 
 static void begin(void)
@@ -35,9 +36,9 @@ Test(delay_note, is_read_as_it_was_written)
 {
 	struct delay_note read;
 
-	delay_note_write(fileno(lock), control, &(struct delay_note){{1.5, 1000.1}, {2000.2, 3000.3}, {1e-1, 1e-1}});
-	delay_note_write(fileno(lock), control, &note);
-	cr_assert(delay_note_read(fileno(lock), control, &read));
+	delay_note_write(fileno(lock), &plan, &(struct delay_note){{1.5, 1000.1}, {2000.2, 3000.3}, {1e-1, 1e-1}});
+	delay_note_write(fileno(lock), &plan, &note);
+	cr_assert(delay_note_read(fileno(lock), &plan, &read));
 	cr_assert_eq(read.found.ab_us, 3.1);
 	cr_assert_eq(read.found.ba_us, 4.2);
 	cr_assert_eq(read.set.ab_us, 50);
@@ -50,13 +51,26 @@ Test(delay_note, is_not_valid_for_another_injector)
 	struct delay_note read;
 	char old[sizeof control + 4];
 
-	delay_note_write(fileno(lock), control, &note);
+	delay_note_write(fileno(lock), &plan, &note);
 	snprintf(old, sizeof old, "%s.old", control);
 	cr_assert_eq(rename(control, old), 0); /* keep the file, so that its inode number is not reused */
-	cr_assert_not(delay_note_read(fileno(lock), control, &read), "no socket");
+	cr_assert_not(delay_note_read(fileno(lock), &plan, &read), "no socket");
 	fclose(fopen(control, "w"));
-	cr_assert_not(delay_note_read(fileno(lock), control, &read));
+	cr_assert_not(delay_note_read(fileno(lock), &plan, &read));
 	unlink(old);
+}
+
+Test(delay_note, is_not_valid_for_another_rule)
+{
+	struct delay_note read;
+
+	plan.rule = "udp:53 loss=1";
+	delay_note_write(fileno(lock), &plan, &note);
+	cr_assert(delay_note_read(fileno(lock), &plan, &read));
+	plan.rule = "udp:53";
+	cr_assert_not(delay_note_read(fileno(lock), &plan, &read));
+	plan.rule = NULL;
+	cr_assert_not(delay_note_read(fileno(lock), &plan, &read));
 }
 
 Test(delay_note, is_not_read_from_garbage)
@@ -75,7 +89,7 @@ Test(delay_note, is_not_read_from_garbage)
 
 		cr_assert_eq(ftruncate(fileno(lock), 0), 0);
 		cr_assert_eq(pwrite(fileno(lock), texts[i], strlen(texts[i]), 0), (ssize_t)strlen(texts[i]));
-		cr_assert_not(delay_note_read(fileno(lock), control, &read), "%zu", i);
+		cr_assert_not(delay_note_read(fileno(lock), &plan, &read), "%zu", i);
 	}
 }
 
@@ -87,7 +101,7 @@ Test(delay_note, refuses_delays_out_of_range)
 		struct delay_note other = note, read;
 
 		other.found.ba_us = wrong[i];
-		delay_note_write(fileno(lock), control, &other);
-		cr_assert_not(delay_note_read(fileno(lock), control, &read), "%g", wrong[i]);
+		delay_note_write(fileno(lock), &plan, &other);
+		cr_assert_not(delay_note_read(fileno(lock), &plan, &read), "%g", wrong[i]);
 	}
 }

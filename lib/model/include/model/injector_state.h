@@ -48,6 +48,7 @@ struct injector_state_buckets {
 struct injector_state_delays {
 	struct injector_state_lateness requested, applied, lateness;
 	struct injector_state_buckets applied_buckets, lateness_buckets;
+	bool of_rule; /* requested and applied are those of a rule, also if they have count 0 */
 };
 
 enum { INJECTOR_STATE_RULES = 16, INJECTOR_STATE_RULE_BYTES = 128 };
@@ -142,6 +143,23 @@ void injector_state_ports_from_json(struct json_reader *reader, const json_t *ob
  */
 int injector_state_from_json(const char *file, const json_t *root, struct injector_state_totals *totals,
 			     struct error *err);
+
+enum { INJECTOR_STATE_RULE_OF_SWEEP_BYTES = 100 };
+
+/*
+ * Splits a rule of the injector (--rule) into its delay, µs, NAN if it has none, and its other words, separated by
+ * single blanks. Returns 0, or -EINVAL if those do not fit or the delay is no number.
+ */
+int injector_state_split_rule(const char *text, double *delay_us, char rest[INJECTOR_STATE_RULE_OF_SWEEP_BYTES]);
+
+/*
+ * Replaces delay_us and delays of *totals by those of one rule, except the lateness, which is that of all
+ * packets; applied_buckets are then empty. `rule`: its words
+ * without the delay, as injector_state_split_rule() gives them. Returns 0, or -errno with err set: -ENOENT if no rule
+ * has its conditions (the first word), -EINVAL if that rule has other settings.
+ */
+int injector_state_take_rule(const char *file, const json_t *root, const char *rule,
+			     struct injector_state_totals *totals, struct error *err);
 
 /* Delays of the packets that left in one direction during an interval, µs. NAN = no packet left, or not known. */
 struct injector_interval_delays {

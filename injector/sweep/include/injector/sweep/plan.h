@@ -35,6 +35,7 @@ struct sweep_plan {
 	const char *injector, *lab;
 	int64_t lab_hosts, lab_racks;
 	const char *lab_inject, *lab_injector_arguments;
+	const char *rule; /* of the injector, without its delay, which the sweep varies; NULL = all packets' delay */
 	const char *server_host, *client_host, *server_address, *client_address;
 	const char *ssh_config; /* file for ssh -F; NULL = ssh's default */
 	/* the phases */
@@ -86,16 +87,16 @@ enum { SWEEP_PLAN_PART_TEXTS = 17, SWEEP_PLAN_PART_NUMBERS = 4 };
 
 /*
  * The parts of a plan: the settings that two plans must share for their rows to be in one file. They are application,
- * direction, commands except teardown, hosts and addresses, injector or lab, priority, keep-awake and metrics. Each
- * name is that of a row of sweep_plan_rows; the name of a list occurs once for each item. Texts are borrowed from the
- * plan or are in `numbers`; "" = not set. lab-hosts and lab-racks are 0 without a lab.
+ * direction, rule, commands except teardown, hosts and addresses, injector or lab, priority, keep-awake and metrics.
+ * Each name is that of a row of sweep_plan_rows; the name of a list occurs once for each item. Texts are borrowed from
+ * the plan or are in `numbers`; "" = not set. lab-hosts and lab-racks are 0 without a lab.
  */
 struct sweep_plan_parts {
 	size_t count;
 	struct sweep_plan_part {
 		const char *name, *text;
 		char end; /* fingerprint: character that is hashed after the text */
-	} items[SWEEP_PLAN_PART_TEXTS + OPTION_LIST_MAXIMUM + SWEEP_PLAN_PART_NUMBERS];
+	} items[SWEEP_PLAN_PART_TEXTS + OPTION_LIST_MAXIMUM + SWEEP_PLAN_PART_NUMBERS + 1];
 	char numbers[SWEEP_PLAN_PART_NUMBERS][24];
 };
 
