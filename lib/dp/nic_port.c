@@ -21,6 +21,7 @@ struct nic_port {
 	uint16_t id, queues;
 	eth_tx_burst_t driver_transmit;
 	bool listens;
+	uint16_t link_status; /* of the last event; used by EAL's interrupt thread only */
 	_Atomic uint32_t link_changes;
 	void **handles; /* one per queue: what DPDK hands to transmit() */
 	struct nic_queue queue[];
@@ -54,12 +55,19 @@ static uint16_t transmit(void *handle, struct rte_mbuf **packets, uint16_t count
 	return queue->port->driver_transmit(queue->driver_queue, packets, count);
 }
 
-/* Runs in EAL's interrupt thread. */
+/*
+ * Runs in EAL's interrupt thread. Drivers also call it if only the speed is another one: net_e1000_em twice when the
+ * link comes up.
+ */
 static int link_changed(uint16_t id, enum rte_eth_event_type event, void *context, void *result)
 {
 	struct nic_port *port = context;
+	struct rte_eth_link link = {0};
 
-	(void)id, (void)event, (void)result;
+	(void)event, (void)result;
+	if (rte_eth_link_get_nowait(id, &link) != 0 || link.link_status == port->link_status)
+		return 0;
+	port->link_status = link.link_status;
 	atomic_fetch_add_explicit(&port->link_changes, 1, memory_order_relaxed);
 	return 0;
 }
