@@ -21,7 +21,7 @@ struct nic_port {
 	uint16_t id, queues;
 	eth_tx_burst_t driver_transmit;
 	bool listens;
-	uint16_t link_status; /* of the last event; used by EAL's interrupt thread only */
+	struct rte_eth_link link; /* at the last event; used by EAL's interrupt thread only */
 	_Atomic uint32_t link_changes;
 	void **handles; /* one per queue: what DPDK hands to transmit() */
 	struct nic_queue queue[];
@@ -56,18 +56,19 @@ static uint16_t transmit(void *handle, struct rte_mbuf **packets, uint16_t count
 }
 
 /*
- * Runs in EAL's interrupt thread. Drivers also call it if only the speed is another one: net_e1000_em twice when the
- * link comes up.
+ * Runs in EAL's interrupt thread. An event after which only the speed is another one is no change: net_e1000_em reports
+ * a link twice when it comes up. An event after which nothing is another one is a change: the link was down, or up, for
+ * a moment.
  */
 static int link_changed(uint16_t id, enum rte_eth_event_type event, void *context, void *result)
 {
 	struct nic_port *port = context;
-	struct rte_eth_link link = {0};
+	struct rte_eth_link before = port->link;
 
 	(void)event, (void)result;
-	if (rte_eth_link_get_nowait(id, &link) != 0 || link.link_status == port->link_status)
+	if (rte_eth_link_get_nowait(id, &port->link) == 0 && port->link.link_status == before.link_status &&
+	    port->link.link_speed != before.link_speed)
 		return 0;
-	port->link_status = link.link_status;
 	atomic_fetch_add_explicit(&port->link_changes, 1, memory_order_relaxed);
 	return 0;
 }
