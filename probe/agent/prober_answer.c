@@ -206,11 +206,13 @@ static void path_window(struct prober_path *path, struct agent_row *row, struct 
 void prober_window(struct prober *prober, size_t index, struct stamp now, struct agent_row *row)
 {
 	struct prober_target *target = prober->targets[index];
+	struct stamp wall = dp_clock_to_wall(prober->clock, now);
 
 	target_release(prober, target);
 	row->peer = target->peer;
-	row->began = target->began;
-	row->ended = target->began = dp_clock_to_wall(prober->clock, now);
+	/* A target added in mid-round begins with its first turn, which may be later than now. */
+	row->began = target->began.ns < wall.ns ? target->began : wall;
+	row->ended = target->began = wall;
 	row->last_answer = target->last_answer;
 	row->counters = (struct session_counters){0};
 	row->impossible = target->impossible;
