@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora place on 1,250 machines and about 2,000 random jobs, with every policy: the output of --json is recomputed from
+# nomora place on 625 machines and about 1,000 random jobs, with every policy: the output of --json is recomputed from
 # the input files alone.
 . "$(dirname "$0")/lib.sh"
 cd "$scratch" || exit 1
 curves=$source_root/curves
 
-# 48 machines per rack, 16 racks per pod, 8 to 12 slots; tasks for 90 % of the slots, two thirds of them already
+# 24 machines per rack, 16 racks per pod, 8 to 12 slots; tasks for 90 % of the slots, two thirds of them already
 # running.
 cat >draw.py <<'END'
 import json, random
 random.seed(20261121)
-machines, names = 1250, [f"m{i:04d}" for i in range(1250)]
-rack, slots = [i // 48 for i in range(machines)], [random.randint(8, 12) for _ in range(machines)]
+machines, names = 625, [f"m{i:03d}" for i in range(625)]
+rack, slots = [i // 24 for i in range(machines)], [random.randint(8, 12) for _ in range(machines)]
 json.dump({"schema": "nomora.cluster/1", "racks": [{"name": f"r{r}", "pod": f"p{r // 16}"} for r in range(rack[-1] + 1)],
            "machines": [{"name": names[i], "rack": f"r{rack[i]}", "slots": slots[i]} for i in range(machines)]}, open("cluster.json", "w"))
 free, tasks, job = slots[:], 0, 0
@@ -119,7 +119,7 @@ if not preempts: # otherwise the first solve may have freed slots
     def rtt_us(a, b):
         return 1 if a == b else pairs[a, b] if (a, b) in pairs else worst[machines[a]["rack"], machines[b]["rack"]]
     expected = {}
-    for t in [t for t in predicted if t["random_performance"] is not None][::211]:
+    for t in [t for t in predicted if t["random_performance"] is not None][::101]:
         at = root[t["job"]]
         if t["job"] not in expected:
             slots = {m: n - (m == at and n > 0 and not root_first and t["job"] in new_root) for m, n in vacant.items()}
