@@ -155,6 +155,10 @@ else
 		"$(cat "$scratch/cut.err")"
 fi
 
+# The rest needs no delay: without the injector, which polls.
+"$nomora" lab down --name "$lab"
+check "the rack without an injector" "$nomora" lab up --name "$lab" --hosts 4 --racks 2 --peers "$scratch/peers"
+
 # Across a router: peers outside of --address's prefix go to the gateway's MAC.
 router() {
 	local side

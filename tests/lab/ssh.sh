@@ -58,6 +58,8 @@ attempts = 5
 PLAN
 sed -i 's|^client = \(.*\)|client = \1; test -t 1 \&\& echo tty=1 \|\| echo tty=0|' ssh.plan
 sweep=(on h3 "$nomora" sweep "$scratch/ssh.plan" --share-machine)
+# Sweeps that measure nothing: no round trip at the start, no pause, no gate.
+unmeasured=('no-baseline = true' 'settle-s = 0' 'max-stall-percent = 100')
 running() { ip netns pids "$lab-$1" | xargs -r -n1 -I{} cat /proc/{}/comm 2>/dev/null | grep -c "$2"; }
 gone() { [ "$(running "$1" "$2")" -eq 0 ]; }
 
@@ -87,15 +89,15 @@ for file in child stray; do
 done
 END
 printf '%s\n' "before-run = sleep 985 >/dev/null 2>&1 & echo \$! >$scratch/helper" "client = sleep 985 & echo \$! >$scratch/child; setsid sleep 985 >/dev/null 2>&1 & echo \$! >$scratch/stray; echo value = 1" \
-	"after-run = cd $scratch && sh leaves-after" 'ready-timeout-s = 5' 'metric = value 1 higher regex:value = (.)' >>leaves.plan
+	"after-run = cd $scratch && sh leaves-after" 'ready-timeout-s = 5' 'metric = value 1 higher regex:value = (.)' "${unmeasured[@]}" >>leaves.plan
 run on h3 "$nomora" sweep "$scratch/leaves.plan" --share-machine -o leaves.csv --delays 0 --repetitions 1 --attempts 1
 swept && pass "over ssh, what the client leaves, also in a session of its own, is gone before after-run, what before-run leaves is not" ||
 	fail "over ssh, what the client leaves, also in a session of its own, is gone before after-run, what before-run leaves is not" "exit $code" "$err"
 check "which goes when the sweep ends" wait_for 5 gone h2 sleep
 
 # ssh's own exit code, 255, can also be that of a command
-sed -e '/^metric/d' -e '/^client =/d' ssh.plan >exit.plan
-printf '%s\n' 'client = echo done; exit 255' 'metric = code - lower exit' >>exit.plan
+sed -e '/^metric/d' -e '/^client =/d' -e '/^rtt-check/d' ssh.plan >exit.plan
+printf '%s\n' 'client = echo done; exit 255' 'metric = code - lower exit' "${unmeasured[@]}" >>exit.plan
 run on h3 "$nomora" sweep "$scratch/exit.plan" --share-machine -o exit.csv --delays 0 --repetitions 1
 swept && grep -q '^0,both,0,code,-,lower,255,' exit.csv && pass "a command's own exit code of 255" ||
 	fail "a command's own exit code of 255" "exit $code" "$err" "$(cat exit.csv)"
