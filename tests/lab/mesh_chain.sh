@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The whole way of a round trip across machines: 12 hosts' agents, three live matrices (one for each rack), publishers,
 # a NATS server, a collector, the page with its metrics, a real Prometheus with the shipped alerts, and the scheduler. A
-# host dies, stays dead for HOLD seconds (default 40, more than the age at which rows are stale) and comes back; the NATS
+# host dies, stays dead for HOLD seconds (default 20, more than the age at which rows are stale) and comes back; the NATS
 # server restarts; then all agents die. Windows of 2 s instead of 10, and every age in proportion.
 . "$(dirname "$0")/../cli/lib.sh"
 
@@ -92,14 +92,14 @@ tasks_on() { "$nomora" nodes --json | jq -e --arg name "$1" --argjson n "$2" 'an
 running() { "$nomora" jobs --json | jq -e ".jobs[0].running == $1"; }
 check "33 of its tasks run" wait_for 60 running 33
 # Rows are stale after $age seconds, unless they are seen: what was true must stay true.
-end=$((SECONDS + ${HOLD:-40})) wrong=
+end=$((SECONDS + ${HOLD:-20})) wrong=
 while [ $SECONDS -lt $end ]; do
 	top_is ".lost_hosts == [\"$victim\"] and .states.unreachable == 11" >/dev/null || wrong+="top at $((SECONDS - begun)) s; "
 	tasks_on "$victim" 0 >/dev/null || wrong+="tasks at $((SECONDS - begun)) s; "
 	fires NomoraMeshHostLost >/dev/null || wrong+="alert at $((SECONDS - begun)) s; "
 	sleep 1
 done
-[ -z "$wrong" ] && pass "for ${HOLD:-40} s it stays unreachable, with its alert and without a task" || fail "it stays unreachable" "$wrong" "$(top)"
+[ -z "$wrong" ] && pass "for ${HOLD:-20} s it stays unreachable, with its alert and without a task" || fail "it stays unreachable" "$wrong" "$(top)"
 
 # It comes back, while the NATS server restarts.
 kill -9 "$server"
