@@ -12,6 +12,7 @@
 #include <base/log.h>
 
 #include "agent_priv.h"
+#include "rules.h"
 
 /*
  * Interval, in seconds, at which the slots and states of all machines are compared with schedd's, besides each turn in
@@ -244,16 +245,11 @@ static struct node_use *count_use(const struct agent *agent)
 	return NULL;
 }
 
-/* A machine's slots: those that schedd counts as used, and the number of tasks that Slurm could still start there. */
-static uint32_t count_slots(const struct slurm_view *view, const struct slurm_node *node, const struct node_use *use)
+/* The number of tasks that Slurm could still start on a node. */
+static uint32_t count_startable(const struct slurm_view *view, const struct slurm_node *node,
+				const struct node_use *use)
 {
-	uint32_t left = node->cpus > use->all ? node->cpus - use->all : 0;
-
-	if (node->memory < view->node_memory)
-		left = 0;
-	if (view->task_memory > 0 && node->free_memory / view->task_memory < left)
-		left = (uint32_t)(node->free_memory / view->task_memory);
-	return use->ours + left;
+	return slurm_rules_startable(&view->rules, node, node->cpus > use->all ? node->cpus - use->all : 0);
 }
 
 static json_t *machines(void *context)
@@ -263,11 +259,16 @@ static json_t *machines(void *context)
 	struct node_use *uses = now.v >= agent->next_machines.v ? count_use(agent) : NULL;
 	json_t *list = uses ? json_object() : NULL;
 
+	if (list)
+		agent->largest = 0;
 	for (uint32_t n = 0; list && n < agent->view.node_count; n++) {
 		const struct slurm_node *node = &agent->view.nodes[n];
-		uint32_t slots = count_slots(&agent->view, node, &uses[n]);
+		uint32_t left = count_startable(&agent->view, node, &uses[n]);
 
-		executor_add_machine(&list, node->name, slots, node_states[node->state]);
+		/* schedd counts the slots of its own jobs as used. */
+		executor_add_machine(&list, node->name, uses[n].ours + left, node_states[node->state]);
+		if (node->state == SLURM_NODE_UP && left > agent->largest)
+			agent->largest = left;
 	}
 	free(uses);
 	if (list)
@@ -326,6 +327,7 @@ static int review(struct agent *agent, struct error *err)
 
 static void offer(struct agent *agent, bool queue)
 {
+	at_once_follow(agent->at_once, &agent->view.rules, agent->largest);
 	answers_offer(agent->answers, link_curves(&agent->schedd, NULL), agent->view.partition, queue);
 }
 

@@ -44,6 +44,7 @@ struct agent {
 		placed; /* number of a job -> number of restarts that it had when its placement was passed to Slurm */
 	struct review review;
 	struct ns next_review, next_machines;
+	uint32_t largest;       /* the greatest number of tasks of one job that Slurm could start on one node */
 	uint64_t seen_decision; /* number of schedd's last decision at the previous turn */
 	bool new_decisions;
 	bool slurm_down;             /* slurmctld does not answer, and this was logged */
@@ -71,7 +72,9 @@ char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count);
 /* Decides about new jobs while slurmctld waits for the answer. Uses only the socket of `schedd`. */
 struct at_once *at_once_create(const struct executor *schedd); /* NULL: out of memory */
 void at_once_destroy(struct at_once *at_once);                 /* NULL is legal */
-answers_decide at_once_decide;                                 /* the context is a struct at_once */
+/* Has jobs decided about by these rules from now on; `largest`: as of slurm_rules_allow(). */
+void at_once_follow(struct at_once *at_once, const struct slurm_rules *rules, uint32_t largest);
+answers_decide at_once_decide; /* the context is a struct at_once */
 /*
  * True if at_once_decide() gave this id to a new job so recently that Slurm's list of jobs may not contain the job yet.
  */

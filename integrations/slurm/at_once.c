@@ -13,6 +13,7 @@
 #include <base/log.h>
 
 #include "agent_priv.h"
+#include "rules.h"
 
 enum {
 	LIMIT_MS = 18,    /* milliseconds to wait for schedd's decision; the plug-in waits for 20 ms */
@@ -33,6 +34,8 @@ struct at_once {
 		struct ns until;
 	} fresh[FRESH_MOST]; /* a ring */
 	uint64_t count;
+	struct slurm_rules rules;
+	uint32_t largest;
 };
 
 struct at_once *at_once_create(const struct executor *schedd)
@@ -53,6 +56,24 @@ void at_once_destroy(struct at_once *at_once)
 		return;
 	pthread_mutex_destroy(&at_once->lock);
 	free(at_once);
+}
+
+void at_once_follow(struct at_once *at_once, const struct slurm_rules *rules, uint32_t largest)
+{
+	pthread_mutex_lock(&at_once->lock);
+	at_once->rules = *rules;
+	at_once->largest = largest;
+	pthread_mutex_unlock(&at_once->lock);
+}
+
+static bool allows(struct at_once *at_once, uint32_t tasks, uint32_t nodes)
+{
+	bool allowed;
+
+	pthread_mutex_lock(&at_once->lock);
+	allowed = slurm_rules_allow(&at_once->rules, at_once->largest, tasks, nodes);
+	pthread_mutex_unlock(&at_once->lock);
+	return allowed;
 }
 
 /* Creates a new id, which counts as fresh for FRESH_S seconds. */
@@ -78,13 +99,17 @@ bool at_once_is_fresh(struct at_once *at_once, const char *id)
 	return fresh;
 }
 
-/* Prints "PLACE HOSTS COUNT MARK". Returns false if it is too long, or out of memory. */
-static bool print_place(const char *id, const struct sched_job *job, char answer[static ANSWER_BYTES])
+/*
+ * Prints "PLACE HOSTS COUNT MARK". Returns false if it is too long, if Slurm's rules do not allow the number of hosts,
+ * or out of memory.
+ */
+static bool print_place(struct at_once *at_once, const char *id, const struct sched_job *job,
+			char answer[static ANSWER_BYTES])
 {
 	uint32_t count;
 	char *list = agent_list_hosts(job->hosts, job->tasks, &count);
 	char *mark = slurm_mark_placed(id, job->hosts, job->tasks);
-	bool fits = list && mark &&
+	bool fits = list && mark && allows(at_once, job->tasks, count) &&
 		    snprintf(answer, ANSWER_BYTES - 1, "PLACE %s %u %s", list, count, mark) < ANSWER_BYTES - 1;
 
 	if (fits)
@@ -116,7 +141,7 @@ bool at_once_decide(void *context, const struct slurm_request *request, uint32_t
 
 	take_id(at_once, id);
 	if (link_decide(at_once->schedd, id, request, tasks, LIMIT_MS, &job) == 0) {
-		placed = print_place(id, &job, answer);
+		placed = print_place(at_once, id, &job, answer);
 		link_job_free(&job);
 	}
 	if (!placed)

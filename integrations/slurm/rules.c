@@ -14,7 +14,8 @@ struct slurm_rules slurm_rules_of(const slurm_conf_t *conf)
 
 struct slurm_rules slurm_rules_in(struct slurm_rules rules, const partition_info_t *partition)
 {
-	if (partition->cr_type)
+	/* Slurm ignores a partition's setting where the cluster allocates CPUs. */
+	if (partition->cr_type && (rules.consumes & (CR_SOCKET | CR_CORE)))
 		rules.consumes = partition->cr_type;
 	if (partition->def_mem_per_cpu)
 		rules.default_memory = partition->def_mem_per_cpu;
@@ -23,32 +24,65 @@ struct slurm_rules slurm_rules_in(struct slurm_rules rules, const partition_info
 	return rules;
 }
 
-uint64_t slurm_rules_task_memory(const struct slurm_rules *rules)
+/* DefMemPerCPU or DefMemPerNode, in MB. 0: a job takes all memory of its nodes. */
+static uint64_t default_of(const struct slurm_rules *rules)
 {
-	return rules->consumes & CR_MEMORY ? rules->default_memory & ~MEM_PER_CPU : 0;
+	return rules->default_memory & ~MEM_PER_CPU;
 }
 
-/*
- * Memory of a node as a whole, rather than of each CPU, depends on the number of the job's nodes: a job that schedd
- * spreads over more nodes than Slurm would takes memory from other jobs. The limits also hold where memory is not
- * allocated.
- */
+static bool is_per_cpu(uint64_t memory)
+{
+	return (memory & MEM_PER_CPU) && (memory & ~MEM_PER_CPU) > 0;
+}
+
+uint32_t slurm_rules_startable(const struct slurm_rules *rules, const struct slurm_node *node, uint32_t cpus)
+{
+	uint64_t memory = default_of(rules);
+
+	if (node->memory < memory)
+		return 0;
+	if (!(rules->consumes & CR_MEMORY))
+		return cpus;
+	if (is_per_cpu(rules->default_memory))
+		return node->free_memory / memory < cpus ? (uint32_t)(node->free_memory / memory) : cpus;
+	return (memory > 0 ? node->free_memory >= memory : node->job_memory == 0) ? cpus : 0;
+}
+
+/* True if a job takes the same memory of each of its nodes, whatever its number of tasks there. */
+static bool takes_memory_by_node(const struct slurm_rules *rules)
+{
+	return (rules->consumes & CR_MEMORY) && !is_per_cpu(rules->default_memory);
+}
+
+/* True if MaxMemPerNode limits the tasks of a job on a node. */
+static bool limits_tasks(const struct slurm_rules *rules)
+{
+	return is_per_cpu(rules->default_memory) && rules->most_memory && !is_per_cpu(rules->most_memory);
+}
+
+bool slurm_rules_count_nodes(const struct slurm_rules *rules)
+{
+	return takes_memory_by_node(rules) || limits_tasks(rules);
+}
+
+bool slurm_rules_allow(const struct slurm_rules *rules, uint32_t largest, uint32_t tasks, uint32_t nodes)
+{
+	if (takes_memory_by_node(rules))
+		return largest > 0 && nodes <= (tasks + largest - 1) / largest;
+	/* Slurm divides the tasks by the greatest number of nodes, which slurm_order_place() sets. */
+	return !limits_tasks(rules) || (tasks + nodes - 1) / nodes <= rules->most_memory / default_of(rules);
+}
+
+/* The limits also hold where memory is not allocated. */
 static int check_memory(const struct slurm_rules *rules, struct error *err)
 {
-	bool per_cpu = rules->default_memory & MEM_PER_CPU;
+	uint64_t memory = default_of(rules), most = rules->most_memory & ~MEM_PER_CPU;
 
-	if ((rules->consumes & CR_MEMORY) && !per_cpu)
-		return error_set(err, ENOTSUP,
-				 "SelectTypeParameters has Memory without DefMemPerCPU, so that a job's memory depends "
-				 "on its number of nodes; set DefMemPerCPU");
-	if (rules->most_memory && !(rules->most_memory & MEM_PER_CPU))
-		return error_set(err, ENOTSUP,
-				 "MaxMemPerNode limits the tasks of a job on a node; set MaxMemPerCPU instead");
-	if (rules->most_memory && (!per_cpu || rules->most_memory < rules->default_memory))
-		return error_set(err, ENOTSUP,
-				 "MaxMemPerCPU without DefMemPerCPU, or below it, gives a task several CPUs; set "
-				 "DefMemPerCPU to at most MaxMemPerCPU");
-	return 0;
+	if (most == 0 || (memory > 0 && memory <= most))
+		return 0;
+	return error_set(err, ENOTSUP,
+			 "a limit of memory without a default, or below it, keeps jobs waiting or gives a task several "
+			 "CPUs; set DefMemPerCPU or DefMemPerNode to at most MaxMemPerCPU or MaxMemPerNode");
 }
 
 static int check_partition(const partition_info_t *partition, uint32_t node_count, struct error *err)

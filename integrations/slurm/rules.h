@@ -2,7 +2,7 @@
 /*
  * How Slurm's configuration gives CPUs and memory to jobs, and whether schedd can place jobs under these rules. schedd
  * counts slots: each task takes one slot, wherever it runs. That is right only if each task of a job without options
- * takes one CPU and the same memory, and if nothing else limits the job's nodes. Pure functions.
+ * takes one CPU, and if nothing but CPUs and memory limits the job's nodes. Pure functions.
  */
 #ifndef INTEGRATIONS_SLURM_RULES_H
 #define INTEGRATIONS_SLURM_RULES_H
@@ -22,7 +22,21 @@ struct slurm_rules slurm_rules_in(struct slurm_rules rules, const partition_info
 int slurm_rules_check(const struct slurm_rules *rules, const partition_info_t *partition, uint32_t node_count,
 		      struct error *err);
 
-/* The memory, in MB, that a task takes from its node under rules that were checked; 0: Slurm allocates no memory. */
-uint64_t slurm_rules_task_memory(const struct slurm_rules *rules);
+/*
+ * The number of tasks of one job that Slurm could start now on the node, of which `cpus` CPUs are free, under rules
+ * that were checked.
+ */
+uint32_t slurm_rules_startable(const struct slurm_rules *rules, const struct slurm_node *node, uint32_t cpus);
+
+/*
+ * True if schedd's choice for a job of this many tasks may have this many nodes. `largest`: the greatest
+ * slurm_rules_startable() of all nodes. With memory by node (DefMemPerNode, or no default), a job that has more nodes
+ * than it needs takes memory from other jobs. MaxMemPerNode refuses a job whose tasks take more memory of a node; it
+ * counts tasks / nodes, rounded up.
+ */
+bool slurm_rules_allow(const struct slurm_rules *rules, uint32_t largest, uint32_t tasks, uint32_t nodes);
+
+/* True if slurm_rules_allow() may return false. */
+bool slurm_rules_count_nodes(const struct slurm_rules *rules);
 
 #endif

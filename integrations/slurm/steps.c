@@ -8,6 +8,7 @@
 #include <base/log.h>
 
 #include "agent_priv.h"
+#include "rules.h"
 
 enum { MARK_BYTES = ERROR_TEXT_BYTES + 64 };
 
@@ -59,6 +60,23 @@ char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count)
 	return NULL;
 }
 
+int agent_pass(const struct slurm_job *job, const char *reason, struct error *err)
+{
+	char mark[MARK_BYTES];
+
+	snprintf(mark, sizeof mark, "%spass %s", SLURM_REQUEST_PREFIX, reason);
+	log_warning("job %s: Slurm decides: %s", job->name, reason);
+	return slurm_order_pass(job, mark, err);
+}
+
+/* Leaves the job to Slurm, and removes it from schedd. */
+static int pass(struct agent *agent, const struct slurm_job *job, const char *id, const char *reason, struct error *err)
+{
+	int code = agent_pass(job, reason, err);
+
+	return code == 0 ? executor_forget(&agent->schedd, id, err) : code;
+}
+
 /*
  * Passes schedd's decision to Slurm. If Slurm refuses the placement, reports the tasks to schedd as failed: schedd then
  * decides again, and gives up after --attempts failures.
@@ -72,6 +90,12 @@ static int place(struct agent *agent, const struct slurm_job *job, const char *i
 	struct error reason = {0};
 	int code = -ENOMEM;
 
+	if (list && mark && !slurm_rules_allow(&agent->view.rules, agent->largest, job->tasks, count)) {
+		free(list);
+		free(mark);
+		return pass(agent, job, id,
+			    "schedd's decision has too many or too few nodes for Slurm's memory settings", err);
+	}
 	if (list && mark)
 		code = slurm_order_place(job, list, count, mark, &reason);
 	if (code == 0) {
@@ -84,15 +108,6 @@ static int place(struct agent *agent, const struct slurm_job *job, const char *i
 		return 0;
 	log_warning("job %s: %s", job->name, reason.text);
 	return link_report(&agent->schedd, id, "failed", sched->hosts, job->tasks, err);
-}
-
-int agent_pass(const struct slurm_job *job, const char *reason, struct error *err)
-{
-	char mark[MARK_BYTES];
-
-	snprintf(mark, sizeof mark, "%spass %s", SLURM_REQUEST_PREFIX, reason);
-	log_warning("job %s: Slurm decides: %s", job->name, reason);
-	return slurm_order_pass(job, mark, err);
 }
 
 static int submit(struct agent *agent, const struct slurm_job *job, const char *id, const struct slurm_request *request,
@@ -170,7 +185,6 @@ int agent_take_step(struct agent *agent, enum slurm_step step, const struct slur
 		    char *const *hosts, struct error *err)
 {
 	char id[SLURM_NAME_BYTES];
-	int code;
 
 	agent_job_id(job, mark, id);
 	switch (step) {
@@ -185,8 +199,7 @@ int agent_take_step(struct agent *agent, enum slurm_step step, const struct slur
 	case SLURM_STEP_PLACE:
 		return place(agent, job, id, sched, err);
 	case SLURM_STEP_PASS:
-		code = agent_pass(job, pass_reason(job, sched), err);
-		return code == 0 ? executor_forget(&agent->schedd, id, err) : code;
+		return pass(agent, job, id, pass_reason(job, sched), err);
 	case SLURM_STEP_FORGET:
 		return executor_forget(&agent->schedd, id, err);
 	case SLURM_STEP_REQUEUE:

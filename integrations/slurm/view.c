@@ -256,21 +256,17 @@ static enum slurm_node_state node_state_of(uint32_t state)
 	return SLURM_NODE_UP;
 }
 
-static uint64_t free_memory_of(const node_info_t *from)
-{
-	uint64_t used = 0;
-
-	slurm_get_select_nodeinfo(from->select_nodeinfo, SELECT_NODEDATA_MEM_ALLOC, NODE_STATE_ALLOCATED, &used);
-	used += from->mem_spec_limit;
-	return from->real_memory > used ? from->real_memory - used : 0;
-}
-
 static struct slurm_node node_of(const node_info_t *from)
 {
+	uint64_t jobs = 0, used;
+
+	slurm_get_select_nodeinfo(from->select_nodeinfo, SELECT_NODEDATA_MEM_ALLOC, NODE_STATE_ALLOCATED, &jobs);
+	used = jobs + from->mem_spec_limit;
 	return (struct slurm_node){.name = copy_text(from->name),
 				   .cpus = from->cpus_efctv > 0 ? from->cpus_efctv : from->cpus,
 				   .memory = from->real_memory,
-				   .free_memory = free_memory_of(from),
+				   .free_memory = from->real_memory > used ? from->real_memory - used : 0,
+				   .job_memory = jobs,
 				   .state = node_state_of(from->node_state)};
 }
 
@@ -318,8 +314,6 @@ static int load_partition(struct slurm_view *view, struct error *err)
 		code = view->partition ? 0 : error_set(err, ENOMEM, "out of memory");
 	}
 	slurm_free_partition_info_msg(message);
-	view->task_memory = view->partition ? slurm_rules_task_memory(&view->rules) : 0;
-	view->node_memory = view->rules.default_memory & ~MEM_PER_CPU;
 	snprintf(view->unsupported, sizeof view->unsupported, "%s", view->partition ? "" : reason.text);
 	return code;
 }
@@ -327,7 +321,7 @@ static int load_partition(struct slurm_view *view, struct error *err)
 static bool is_plain(const struct slurm_view *view, const struct slurm_job *job)
 {
 	return job->unconstrained && job->memory == view->rules.default_memory && view->partition && job->partition &&
-	       strcmp(job->partition, view->partition) == 0;
+	       strcmp(job->partition, view->partition) == 0 && !slurm_rules_count_nodes(&view->rules);
 }
 
 /*

@@ -59,7 +59,7 @@ enum slurm_node_state { SLURM_NODE_UP, SLURM_NODE_DRAINING, SLURM_NODE_DOWN };
 struct slurm_node {
 	char *name;
 	uint32_t cpus;
-	uint64_t memory, free_memory; /* MB; free_memory: not allocated to jobs */
+	uint64_t memory, free_memory, job_memory; /* MB; job_memory: allocated to jobs; free_memory: to nobody */
 	enum slurm_node_state state;
 };
 
@@ -71,8 +71,6 @@ struct slurm_view {
 	char unsupported[ERROR_TEXT_BYTES];
 	char *topology; /* what scontrol says about the switches; NULL: not read since the last update */
 	struct slurm_rules conf, rules; /* of slurm.conf, and of the default partition */
-	uint64_t task_memory;           /* MB that a task takes from its node; 0: Slurm allocates no memory */
-	uint64_t node_memory;           /* MB that a node must have, also if Slurm allocates no memory */
 	uint32_t slurm_user;            /* uid of SlurmUser */
 	/* time of the last change that was read, of slurm.conf, jobs and nodes; 0: read everything */
 	time_t conf_at, jobs_at, nodes_at;

@@ -73,18 +73,56 @@ decides() {
 	check "$1: schedd placed none" none_placed "${ids[@]}"
 	ctl scancel -u root
 }
+# decides_alone NAME REASON: the agent gives this reason.
+decides_alone() { within 60 "$1: the agent says so" says "Slurm decides about all new jobs: $2"; }
 none_placed() { local id; for id in "$@"; do ! is_placed "$id" || return 1; done; }
 
 ctl scontrol update PartitionName=main MaxNodes=2
 decides "MaxNodes" "slurm.conf: PartitionName=main: MinNodes or MaxNodes"
 ctl scontrol update PartitionName=main MaxNodes=UNLIMITED
 within 60 "without the limit, schedd decides" says "schedd decides"
-sed -i 's/^DefMemPerCPU=.*/DefMemPerNode=300/' "$SLURM_CONF"
+ctl scontrol update PartitionName=main MaxMemPerCPU=50
+decides_alone "MaxMemPerCPU" "slurm.conf: a limit of memory without a default, or below it"
+ctl scontrol update PartitionName=main MaxMemPerCPU=0
+within 60 "without the limit of memory, schedd decides" says "schedd decides"
+
+# --- memory by node: a job takes it on each of its nodes, whatever its number of tasks there
+# by_node MB [SETTING]: with this setting of slurm.conf, jobs of one, four and five tasks run where schedd placed them,
+# with this memory on each node; a job of one task leaves no memory on its node for another.
+by_node() {
+	local mb=$1 setting=${2:-#} name=${2:-no default} ids=() id
+	sed -i "s/^DefMemPer.*/$setting/" "$SLURM_CONF"
+	ctl scontrol reconfigure
+	within 60 "$name: all slots are free" has_slots 4
+	for tasks in 1 4 5; do
+		ids+=("$(asked_placed -n $tasks)")
+		within 20 "$name: a job of $tasks tasks starts where schedd placed it" stays_placed "${ids[-1]}"
+		within 60 "$name: the free slots are those of Slurm" agree_by_node "$mb"
+	done
+	check "$name: no slot is left" test "$(slots | awk '{ sum += $2 } END { print sum }')" -eq 0
+	check "$name: each job has the memory, on as few nodes as its tasks need" test \
+		"$(for id in "${ids[@]}"; do job "$id" TRES | sed 's/.*mem=\([0-9]*\)M,node=\([0-9]*\),.*/\1 \2/'; done | tr '\n' ' ')" = "$mb 1 $mb 1 $((2 * mb)) 2 "
+	ctl scancel -u root
+	within 60 "$name: all slots are free again" has_slots 4
+}
+startable_by_node() {
+	ctl scontrol -o show node | sed 's/.*NodeName=\([^ ]*\) .*CPUAlloc=\([0-9]*\) .*AllocMem=\([0-9]*\) .*/\1 \2 \3/' |
+		awk -v mb="$1" '{ print $1, 400 - $3 < mb ? 0 : 4 - $2 }' | sort
+}
+agree_by_node() { [ "$(startable_by_node "$1")" = "$(slots)" ]; }
+by_node 300 DefMemPerNode=300
+by_node 400 # no default: a job takes all memory
+sed -i 's/^#$/DefMemPerCPU=100/' "$SLURM_CONF"
 ctl scontrol reconfigure
-decides "DefMemPerNode" "slurm.conf: SelectTypeParameters has Memory without DefMemPerCPU"
-sed -i 's/^DefMemPerNode=.*/DefMemPerCPU=100/' "$SLURM_CONF"
-ctl scontrol reconfigure
-within 60 "with DefMemPerCPU, schedd decides" says "schedd decides"
+ctl scontrol update PartitionName=main MaxMemPerNode=200
+within 60 "with MaxMemPerNode, all slots are free" has_slots 4
+id=$(asked_placed -n 2)
+within 20 "two tasks on a node have no more memory than MaxMemPerNode" stays_placed "$id"
+id=$(asked -n 4)
+within 20 "four tasks would have more on one node: the job runs as without the comment" runs "$id"
+ctl scancel -u root
+ctl scontrol update PartitionName=main MaxMemPerNode=0
+within 60 "without MaxMemPerNode, all slots are free" has_slots 4
 stop_controller
 sed -i 's/CPUs=4 /CPUs=4 Sockets=1 CoresPerSocket=2 ThreadsPerCore=2 /' "$SLURM_CONF"
 start_controller

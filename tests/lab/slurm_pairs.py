@@ -261,6 +261,29 @@ def judge(words, script, rng):
     return [], False, placed
 
 
+# Settings of memory: of slurm.conf, of the default partition. Under some, a job without options never starts.
+MEMORY = [(["DefMemPerNode=150"], []), ([], []), (["DefMemPerCPU=40", "MaxMemPerNode=120"], []),
+          (["DefMemPerNode=100", "MaxMemPerNode=300"], []), (["DefMemPerNode=100", "MaxMemPerCPU=150"], []),
+          (["DefMemPerNode=300", "MaxMemPerCPU=100"], []), (["DefMemPerNode=300", "MaxMemPerNode=200"], []),
+          (["DefMemPerCPU=40"], ["DefMemPerNode=200"]), (["DefMemPerNode=300"], ["DefMemPerCPU=90"]),
+          (["DefMemPerCPU=40"], ["MaxMemPerNode=80"]), (["DefMemPerCPU=40", "MaxMemPerCPU=60"], ["DefMemPerNode=50"]),
+          (["DefMemPerCPU=100"], ["MaxMemPerCPU=60"])]
+
+
+def set_memory(rng):
+    """Draws the settings of memory; returns their text."""
+    cluster, partition = rng.choice(MEMORY)
+    path = os.environ["SLURM_CONF"]
+    with open(path, encoding="utf-8") as file:
+        lines = [line for line in file if not re.match("(Def|Max)Mem", line)]
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(["%s\n" % line for line in cluster] + lines)
+    call("scontrol", "reconfigure")
+    if partition:
+        call("scontrol", "update", "PartitionName=main", *partition)
+    return "slurm.conf: %s; the default partition: %s" % (" ".join(cluster) or "none", " ".join(partition) or "none")
+
+
 class Others:
     """The jobs that keep the cluster busy."""
 
@@ -268,7 +291,6 @@ class Others:
         self.script, self.jobs = script, []
 
     def change(self, rng):
-        self.clear()
         share = pick(rng, 0, 0.3, 0.6, 0.9, 1.0)
         for node in NODES:
             cpus = 4 if share == 1 else sum(rng.random() < share for _ in range(4))
@@ -301,6 +323,7 @@ def main():
     parser.add_argument("--lines", type=int)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--mark")
+    parser.add_argument("--memory", action="store_true", help="change the settings of memory every ten lines")
     options = parser.parse_args()
     script = os.path.join(options.mark, "sleep.sh")
     with open(script, "w", encoding="ascii") as out:
@@ -312,6 +335,9 @@ def main():
     red = placed = 0
     for number in range(1, options.lines + 1):
         if number % 10 == 1:
+            others.clear()
+            if options.memory and number > 1:
+                print("# %s" % set_memory(random.Random(options.seed + number)))
             print("# the other jobs use %.0f %% of the CPUs" % (100 * others.change(rng)), flush=True)
         words = make_line(rng)
         # Not the same random numbers: on a busy machine, judge() takes more of them.

@@ -34,7 +34,7 @@ random_mesh
 start_schedd
 start_agent --patience 10 # a job that schedd placed where Slurm cannot start it is late
 wait_for 60 has_slots 4 || { fail "schedd has the nodes" "$("$nomora" nodes 2>&1)" "$(cat "$dir/agent.log")"; plan; exit; }
-nsenter --net="/run/netns/$lab-h1" python3 "$(dirname "$0")/slurm_pairs.py" --lines "${NOMORA_PAIRS:-60}" --seed "${NOMORA_SEED:-1}" --mark "$dir" >"$dir/pairs"
+nsenter --net="/run/netns/$lab-h1" python3 "$(dirname "$0")/slurm_pairs.py" --lines "${NOMORA_PAIRS:-60}" --seed "${NOMORA_SEED:-1}" --mark "$dir" $([[ ${NOMORA_CONSUMES:-} != *Memory ]] || echo --memory) >"$dir/pairs"
 status=$?
 cat "$dir/pairs"
 if [ $status -ne 0 ]; then

@@ -64,39 +64,93 @@ Test(slurm_rules, slurm_allocates_single_cpus)
 	REFUSED("does not allocate single CPUs");
 }
 
-Test(slurm_rules, memory_is_that_of_a_cpu)
+#define LIMITS "a limit of memory without a default, or below it"
+
+Test(slurm_rules, limits_of_memory_are_at_least_the_default)
 {
-	struct slurm_rules rules;
+	const uint64_t kinds[] = {0, MEM_PER_CPU}; /* by node, by CPU */
 
 	conf.select_type_param = CR_CPU | CR_MEMORY;
-	REFUSED("set DefMemPerCPU");
-	conf.def_mem_per_cpu = 100; /* DefMemPerNode */
-	REFUSED("set DefMemPerCPU");
-	conf.def_mem_per_cpu = 100 | MEM_PER_CPU;
 	SUPPORTED();
-	conf.max_mem_per_cpu = 100 | MEM_PER_CPU;
-	SUPPORTED();
-	conf.max_mem_per_cpu = 99 | MEM_PER_CPU;
-	REFUSED("MaxMemPerCPU without DefMemPerCPU, or below it");
-	conf.max_mem_per_cpu = 400; /* MaxMemPerNode */
-	REFUSED("MaxMemPerNode limits");
-	partition.max_mem_per_cpu = 200 | MEM_PER_CPU;
-	partition.def_mem_per_cpu = 150 | MEM_PER_CPU;
-	SUPPORTED();
-	rules = slurm_rules_of(&conf);
-	cr_assert_eq(slurm_rules_task_memory(&rules), 100);
-	rules = slurm_rules_in(rules, &partition);
-	cr_assert_eq(slurm_rules_task_memory(&rules), 150);
-	conf.select_type_param = CR_CPU; /* memory is not allocated */
-	conf.def_mem_per_cpu = 100;
-	conf.max_mem_per_cpu = partition.max_mem_per_cpu = partition.def_mem_per_cpu = 0;
-	SUPPORTED();
-	conf.max_mem_per_cpu = 100 | MEM_PER_CPU; /* the limits hold all the same */
-	REFUSED("MaxMemPerCPU without DefMemPerCPU");
-	conf.max_mem_per_cpu = 400;
-	REFUSED("MaxMemPerNode limits");
-	rules = slurm_rules_of(&conf);
-	cr_assert_eq(slurm_rules_task_memory(&rules), 0);
+	for (int c = 0; c < 2; c++) {
+		conf.select_type_param = c == 0 ? CR_CPU | CR_MEMORY : CR_CPU; /* the limits hold all the same */
+		for (int kind = 0; kind < 4; kind++) {
+			conf.def_mem_per_cpu = 0;
+			conf.max_mem_per_cpu = 100 | kinds[kind / 2];
+			REFUSED(LIMITS);
+			conf.def_mem_per_cpu = 100 | kinds[kind % 2];
+			SUPPORTED();
+			conf.max_mem_per_cpu = 99 | kinds[kind / 2];
+			REFUSED(LIMITS);
+			partition.max_mem_per_cpu = 100 | kinds[kind / 2];
+			SUPPORTED();
+			partition.def_mem_per_cpu = 101 | kinds[kind % 2];
+			REFUSED(LIMITS);
+			partition.max_mem_per_cpu = partition.def_mem_per_cpu = 0;
+			conf.max_mem_per_cpu = 0;
+			SUPPORTED();
+		}
+	}
+}
+
+/* Slurm 22.05: "Can't use Partition SelectType unless using CR_Socket or CR_Core". */
+Test(slurm_rules, a_partition_replaces_only_what_slurm_lets_it_replace)
+{
+	partition.cr_type = CR_CORE;
+	conf.select_type_param = CR_CPU | CR_MEMORY;
+	cr_assert_eq(slurm_rules_in(slurm_rules_of(&conf), &partition).consumes, CR_CPU | CR_MEMORY);
+	conf.select_type_param = CR_CORE | CR_MEMORY;
+	cr_assert_eq(slurm_rules_in(slurm_rules_of(&conf), &partition).consumes, CR_CORE);
+}
+
+/* A node of four CPUs and 400 MB with 3 free CPUs and this memory; the number of tasks that Slurm could start. */
+static uint32_t startable(uint64_t default_memory, uint64_t free_memory, uint64_t job_memory)
+{
+	struct slurm_rules rules = {.by_cpu = true, .consumes = CR_CORE | CR_MEMORY, .default_memory = default_memory};
+	struct slurm_node node = {.memory = 400, .free_memory = free_memory, .job_memory = job_memory};
+
+	return slurm_rules_startable(&rules, &node, 3);
+}
+
+Test(slurm_rules, a_job_takes_memory_by_cpu_by_node_or_all)
+{
+	struct slurm_rules rules = {.by_cpu = true, .consumes = CR_CORE, .default_memory = 401};
+	struct slurm_node node = {.memory = 400};
+
+	cr_assert_eq(startable(100 | MEM_PER_CPU, 250, 150), 2);
+	cr_assert_eq(startable(80 | MEM_PER_CPU, 250, 150), 3);
+	cr_assert_eq(startable(401 | MEM_PER_CPU, 400, 0), 0);
+	cr_assert_eq(startable(100, 250, 150), 3);
+	cr_assert_eq(startable(250, 250, 150), 3);
+	cr_assert_eq(startable(251, 250, 150), 0);
+	cr_assert_eq(startable(401, 400, 0), 0);
+	cr_assert_eq(startable(0, 350, 0), 3, "the rest is for the system");
+	cr_assert_eq(startable(0, 399, 1), 0);
+	cr_assert_eq(startable(0 | MEM_PER_CPU, 399, 1), 0, "as 0");
+	cr_assert_eq(slurm_rules_startable(&rules, &node, 3), 0, "without allocation, the node must have the memory");
+	rules.default_memory = 400;
+	cr_assert_eq(slurm_rules_startable(&rules, &node, 3), 3);
+}
+
+Test(slurm_rules, memory_by_node_limits_the_number_of_nodes)
+{
+	struct slurm_rules rules = {.by_cpu = true, .consumes = CR_CORE | CR_MEMORY, .default_memory = 300};
+
+	cr_assert(slurm_rules_allow(&rules, 4, 4, 1) && !slurm_rules_allow(&rules, 4, 4, 2));
+	cr_assert(slurm_rules_allow(&rules, 4, 5, 2) && !slurm_rules_allow(&rules, 4, 5, 3));
+	cr_assert(slurm_rules_allow(&rules, 2, 5, 3) && !slurm_rules_allow(&rules, 0, 5, 1));
+	cr_assert(slurm_rules_count_nodes(&rules));
+	rules.default_memory = 0;
+	cr_assert(slurm_rules_allow(&rules, 4, 4, 1) && !slurm_rules_allow(&rules, 4, 4, 2));
+	rules.consumes = CR_CORE;
+	cr_assert(slurm_rules_allow(&rules, 4, 4, 4) && !slurm_rules_count_nodes(&rules));
+	rules.default_memory = 100 | MEM_PER_CPU;
+	rules.most_memory = 300; /* three tasks on a node, on average */
+	cr_assert(slurm_rules_allow(&rules, 4, 3, 1) && !slurm_rules_allow(&rules, 4, 4, 1));
+	cr_assert(slurm_rules_allow(&rules, 4, 6, 2) && !slurm_rules_allow(&rules, 4, 7, 2));
+	cr_assert(slurm_rules_count_nodes(&rules));
+	rules.most_memory = 100 | MEM_PER_CPU;
+	cr_assert(slurm_rules_allow(&rules, 4, 9, 1) && !slurm_rules_count_nodes(&rules));
 }
 
 Test(slurm_rules, the_default_partition_has_no_limits)

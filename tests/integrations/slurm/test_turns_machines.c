@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Turns of the agent: machines and their slots, the view of Slurm, and hostfiles. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,11 +111,61 @@ Test(slurm_turns, machines_have_slots_for_the_tasks_for_which_memory_is_free)
 	run_turns(1);
 	TOLD("PUT /v1/machines/n1 {\"slots\": 4, \"state\": \"up\"}\n"
 	     "PUT /v1/machines/n3 {\"slots\": 4, \"state\": \"up\"}\n");
+	whole.def_mem_per_cpu = 200; /* by node: a job may take the free CPUs of n1 */
+	run_turns(1);
+	TOLD("PUT /v1/machines/n1 {\"slots\": 8, \"state\": \"up\"}\n"
+	     "PUT /v1/machines/n3 {\"slots\": 4, \"state\": \"up\"}\n");
+	whole.def_mem_per_cpu = 100 | MEM_PER_CPU;
 	settings.select_type_param = CR_CPU; /* n3 is too small for a job, but has a task of ours */
 	node_records[1].real_memory = 99;
 	run_turns(1);
 	TOLD("PUT /v1/machines/n1 {\"slots\": 8, \"state\": \"up\"}\n"
 	     "PUT /v1/machines/n3 {\"slots\": 1, \"state\": \"up\"}\n");
+}
+
+static bool was_placed;
+
+static void decide_in_second_turn(int before)
+{
+	const struct slurm_request request = {.curve = "spark", .root = 1};
+	char answer[ANSWER_BYTES];
+
+	if (before == 1)
+		was_placed = decide(decide_context, &request, 3, answer);
+}
+
+/* schedd decides for n1, n1 and n3; with DefMemPerNode, a second node costs other jobs as much memory as the first. */
+Test(slurm_turns, a_decision_has_no_more_nodes_than_the_job_needs)
+{
+	char id[SLURM_NAME_BYTES];
+
+	for (time_t s = time(NULL) - 1; s < time(NULL) + 3; s++) {
+		snprintf(id, sizeof id, "slurm-%llx-1", (unsigned long long)s);
+		schedd_has(id, 0, 3, 0, 0);
+	}
+	settings.select_type_param = CR_CPU | CR_MEMORY;
+	settings.def_mem_per_cpu = 100;
+	make_node(0, n1, 2, NODE_STATE_IDLE);
+	node_records[0].real_memory = 100;
+	make_node(1, n3, 4, NODE_STATE_IDLE);
+	node_records[1].real_memory = 99; /* takes no job */
+	make_requeued("nomora:slurm-x moving");
+	schedd_has("slurm-x", 0, 3, 0, 0);
+	before_turn = decide_in_second_turn;
+	run_turns(2);
+	cr_assert(was_placed);
+	cr_assert(strstr(told, "order 7 begin nodes 'n1,n3' 2-2 cpus 3 mark nomora:slurm-x n1*2,n3\n"), "%s", told);
+	node_records[1].real_memory = 100;
+	told[0] = '\0';
+	run_turns(2);
+	cr_assert_not(was_placed);
+	cr_assert(
+		strstr(told,
+		       PASSED("schedd's decision has too many or too few nodes for Slurm's memory settings") "DELETE "
+													     "/v1/jobs/"
+													     "slurm-x "
+													     "\n"),
+		"%s", told);
 }
 
 static void adopt(int before)

@@ -171,7 +171,11 @@ Test(slurm_turns, slurm_decides_alone_where_slots_are_not_what_it_allocates)
 	run_turns(1);
 	TOLD(COPIED);
 	cr_assert_str_eq(offered, "main");
-	settings.select_type_param = CR_CPU | CR_MEMORY;
+	settings.select_type_param = CR_CPU | CR_MEMORY; /* a copy with more nodes would have more memory */
+	run_turns(1);
+	TOLD("");
+	cr_assert_str_eq(offered, "main");
+	settings.select_type_param = CR_SOCKET;
 	run_turns(1);
 	TOLD("");
 	cr_assert_str_eq(offered, "");
