@@ -66,13 +66,18 @@ static int enter_root(struct live *live, struct live_job *job, double now_s)
 	return code == 0 ? flownet_task_ended(live->net, job->number, job->root) : code;
 }
 
-uint32_t live_open_tasks(const struct live_job *job)
+static uint32_t open_tasks(const struct live_job *job)
 {
 	uint32_t open = 0;
 
 	for (uint32_t t = 0; t < job->task_count; t++)
 		open += job->tasks[t].state != LIVE_ENDED && job->tasks[t].state != LIVE_FAILED;
 	return open;
+}
+
+int live_expect(struct live *live, const struct live_job *job)
+{
+	return flownet_job_expects(live->net, job->number, open_tasks(job));
 }
 
 int live_enter_job(struct live *live, struct live_job *job, double now_s)
@@ -91,7 +96,7 @@ int live_enter_job(struct live *live, struct live_job *job, double now_s)
 	for (uint32_t t = 0; t < job->task_count && code == 0; t++)
 		if (t != job->root)
 			code = enter_task(live, job, &job->tasks[t], now_s);
-	return code == 0 ? flownet_job_expects(live->net, job->number, live_open_tasks(job)) : code;
+	return code == 0 ? live_expect(live, job) : code;
 }
 
 static struct live_job *make_job(struct live *live, const struct job *job, uint32_t owner, bool may_move, double now_s)

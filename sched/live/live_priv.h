@@ -219,8 +219,11 @@ int live_gangs_settle(struct live *live, double now_s);
 /* world.c: builds placer and network from cluster, curves and jobs. 0 or -errno with err set. */
 int live_build(struct live *live, double now_s, struct error *err);
 
-/* jobs.c: number of the job's tasks that have neither ended nor been given up. */
-uint32_t live_open_tasks(const struct live_job *job);
+/*
+ * jobs.c: has the network place a root for all tasks of the job that have neither ended nor been given up. Call it after
+ * flownet_task_ended() for a task that returns: it is counted as ended. 0 or -errno.
+ */
+int live_expect(struct live *live, const struct live_job *job);
 
 /*
  * recover.c: before a round, places the tasks that lost their machines and have flows; leaves the others to the policy.

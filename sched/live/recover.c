@@ -222,7 +222,7 @@ static int place(struct live *live, struct live_job *job, struct live_task *task
 	if (code == 0)
 		code = flownet_task_found(live->net, job->number, number, machine, 0);
 	if (code == 0)
-		code = flownet_job_expects(live->net, job->number, live_open_tasks(job));
+		code = live_expect(live, job);
 	if (code < 0)
 		return code;
 	task->machine = (int32_t)machine;

@@ -125,11 +125,13 @@ static void pause_task(struct live *live, struct live_job *job, struct live_task
 	task->attempts++;
 	if (task->attempts >= live->settings.attempts_maximum) {
 		live_set_state(live, job, task, LIVE_FAILED, now_s);
-		return;
-	}
-	task->retry_s = now_s + live->settings.retry_s *
+	} else {
+		task->retry_s =
+			now_s + live->settings.retry_s *
 					(double)(UINT64_C(1) << (task->attempts - 1 < 20 ? task->attempts - 1 : 20));
-	live_set_state(live, job, task, LIVE_WAITING, now_s);
+		live_set_state(live, job, task, LIVE_WAITING, now_s);
+	}
+	live_expect(live, job);
 }
 
 void live_take_back(struct live *live, struct live_job *job, struct live_task *task, double now_s)
@@ -149,6 +151,7 @@ void live_take_back(struct live *live, struct live_job *job, struct live_task *t
 		task->machine = -1;
 		live_set_state(live, job, task, LIVE_WAITING, now_s);
 	}
+	live_expect(live, job);
 	live->changed = true;
 }
 

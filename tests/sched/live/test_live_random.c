@@ -11,6 +11,18 @@
 #include <sched/live/calls.h>
 
 #include "fixture.h"
+#include "live_priv.h"
+
+/* The network places a root for all tasks without a machine, also for those that pause after a failure. */
+static void check_expected(const struct live *live, const struct live_job *job)
+{
+	uint32_t waiting = 0;
+
+	for (uint32_t t = 0; job && t < job->task_count; t++)
+		waiting += job->tasks[t].state == LIVE_WAITING;
+	if (job && !job->is_held) /* a held job is not in the network */
+		cr_assert_geq(flownet_unplaced_tasks(live->net, job->number), waiting, "job %s", job->id);
+}
 
 /* Invariants, checked after every event. */
 static void check(const struct live *live)
@@ -41,6 +53,8 @@ static void check(const struct live *live)
 			cr_assert_eq(used[m], live_machine_tasks(live, m), "machine %s: %u tasks, the network has %u",
 				     live_cluster(live)->machines[m].name, used[m], live_machine_tasks(live, m));
 	cr_assert_eq(live_find_mismatch(live), LIVE_MATCH);
+	for (uint32_t j = 0; j < jobs; j++)
+		check_expected(live, list[j]);
 	for (size_t d = 1; d < count; d++)
 		cr_assert_eq(decisions[d].sequence, decisions[d - 1].sequence + 1);
 }
