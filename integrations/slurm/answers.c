@@ -13,12 +13,16 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <base/file.h>
 #include <base/ns.h>
 
 enum { LINE_BYTES = ANSWER_BYTES, READ_MS = 100, WAKE_MS = 200 };
+/* Milliseconds after which accept() is called again if it fails, for example with EMFILE: the plug-in waits for 20 ms.
+ */
+enum { ACCEPT_AGAIN_MS = 5 };
 #define VALID_S 5
 
 struct answers {
@@ -152,11 +156,15 @@ static bool is_stopped(struct answers *answers)
 static void *run(void *context)
 {
 	struct answers *answers = context;
+	const struct timespec pause = {.tv_nsec = ACCEPT_AGAIN_MS * 1000000};
 	struct pollfd polled = {.fd = answers->fd, .events = POLLIN};
 
 	while (!is_stopped(answers)) {
-		int fd = poll(&polled, 1, WAKE_MS) == 1 ? accept4(answers->fd, NULL, NULL, SOCK_CLOEXEC) : -1;
+		bool asked = poll(&polled, 1, WAKE_MS) == 1;
+		int fd = asked ? accept4(answers->fd, NULL, NULL, SOCK_CLOEXEC) : -1;
 
+		if (asked && fd < 0)
+			nanosleep(&pause, NULL);
 		if (fd < 0)
 			continue;
 		if (may_ask(answers, fd))

@@ -3,9 +3,11 @@
 #include "serve_priv.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -16,6 +18,8 @@
 enum { BODY_BYTES = 1 << 20, CONNECTIONS = 512, TIMEOUT_S = 30 };
 /* Maximum number of calls of MHD_run(), each of which accepts connections, in one call of serve_run(). */
 enum { ACCEPT_ROUNDS = 512 };
+/* Milliseconds that serve_run() waits if it cannot accept a connection and has no other. */
+enum { ACCEPT_AGAIN_MS = 5 };
 /*
  * Maximum time that one call of serve_run() spends on a user's requests, of which it handles at least one. The user's
  * other requests wait for the next serve_run(), after the requests of other users.
@@ -373,8 +377,22 @@ int serve_fd(const struct serve *serve)
 	return MHD_get_daemon_info(serve->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 }
 
+/*
+ * Returns true if a connection waits that could not be accepted, for example without a free descriptor. libmicrohttpd
+ * waits for the end of a connection then, but not if there is none.
+ */
+static bool cannot_accept(const struct serve *serve)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(serve->daemon, MHD_DAEMON_INFO_LISTEN_FD);
+	struct pollfd polled = {.fd = info->listen_fd, .events = POLLIN};
+
+	return !serve->peers && serve->accepted == 0 && poll(&polled, 1, 0) == 1;
+}
+
 void serve_run(struct serve *serve)
 {
+	const struct timespec pause = {.tv_nsec = ACCEPT_AGAIN_MS * 1000000};
+
 	serve->resumed = false;
 	resume_deferred(serve);
 	peers_end_late(serve);
@@ -386,6 +404,8 @@ void serve_run(struct serve *serve)
 		serve->accepted = 0;
 		MHD_run(serve->daemon);
 	}
+	if (cannot_accept(serve))
+		nanosleep(&pause, NULL);
 }
 
 int serve_timeout_ms(struct serve *serve)

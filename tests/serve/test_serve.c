@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <serve/serve.h>
@@ -149,6 +151,48 @@ Test(serve, routes_bodies_queries_and_the_callers_uid)
 	close(fd);
 	serve_destroy(serve);
 	cr_expect_eq(access(path, F_OK), -1, "the socket is gone");
+}
+
+static unsigned pauses;
+
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *left)
+{
+	(void)left;
+	pauses += pause->tv_sec == 0 && pause->tv_nsec >= 1000000;
+	return 0;
+}
+
+static void run_times(struct serve *serve, int times)
+{
+	for (int i = 0; i < times; i++)
+		serve_run(serve);
+}
+
+/* The connection waits until there are descriptors again; poll() reports it all the time. */
+Test(serve, without_descriptors_the_server_pauses)
+{
+	char path[] = "/tmp/nomora-serve.XXXXXX";
+	struct serve *serve = start(path, NULL, 0);
+	int fd, first_free = dup(0);
+	struct rlimit limit, none;
+
+	run_times(serve, 10);
+	cr_expect_eq(pauses, 0);
+	close(first_free);
+	fd = connect_unix(path);
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){.rlim_cur = (rlim_t)(fd > first_free ? fd + 1 : first_free), .rlim_max = limit.rlim_max};
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	run_times(serve, 10);
+	cr_expect_eq(pauses, 10);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	cr_expect_not_null(strstr(ask(serve, fd, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), "GET|||-"));
+	run_times(serve, 10);
+	cr_expect_eq(pauses, 10);
+	close(fd);
+	serve_destroy(serve);
 }
 
 Test(serve, a_late_reply_reaches_the_call_that_waits)

@@ -4,11 +4,13 @@
  * replaced by the test's.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
@@ -282,6 +284,43 @@ Test(slurm_agent, the_plug_in_is_answered)
 	ANSWER("SUBMIT 3 - nomora:curve=tensorflow\n", "PASS\n"); /* schedd has not decided */
 	answers_destroy(answers);
 	cr_assert_neq(access(path, F_OK), 0);
+}
+
+static atomic_uint accepts_fail, pauses;
+
+int __real_accept4(int fd, struct sockaddr *address, socklen_t *bytes, int flags);
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *bytes, int flags);
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *bytes, int flags)
+{
+	if (accepts_fail > 0) {
+		accepts_fail--;
+		errno = EMFILE;
+		return -1;
+	}
+	return __real_accept4(fd, address, bytes, flags);
+}
+
+int __real_nanosleep(const struct timespec *pause, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *left)
+{
+	pauses += pause->tv_sec == 0 && pause->tv_nsec >= 1000000;
+	return __real_nanosleep(pause, left);
+}
+
+/* The connection waits until there are descriptors again. */
+Test(slurm_agent, without_descriptors_the_agent_pauses)
+{
+	struct error err = {0};
+	struct answers *answers = answers_create(path, decide, NULL, &err);
+
+	cr_assert(answers, "%s", err.text);
+	accepts_fail = 10;
+	ANSWER("SUBMIT 3 - nomora:curve=spark\n", "PASS\n");
+	cr_assert_eq(pauses, 10);
+	ANSWER("SUBMIT 3 - nomora:curve=spark\n", "PASS\n");
+	cr_assert_eq(pauses, 10);
+	answers_destroy(answers);
 }
 
 static char comment[] = "nomora:curve=memcached", mark_12[] = "nomora:pass x", mark_7[] = "nomora:slurm-7 n1";
