@@ -25,6 +25,7 @@ static int run(void *context, const struct option_operands *operands, struct err
 	(void)operands;
 	settings->agent.migrate = settings->migrate == 1;
 	stop_catch_signals();
+	signal(SIGPIPE, SIG_IGN); /* libmunge and libslurm write to servers that may have closed the connection */
 	return slurm_agent_run(&settings->agent, stop_flag(), err);
 }
 

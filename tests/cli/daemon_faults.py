@@ -349,7 +349,7 @@ def run_fault(top, fault):
     except (KeyError, TypeError, ValueError) as wrong:
         return (f"an incomplete answer: {wrong!r}; {fault.place}", True)
     except (Wrong, Ended) as wrong:
-        return (f"{wrong or 'it does not start again'}; {fault.place}", True)
+        return (f"{str(wrong) or f'it does not start again: {daemon.messages()[-3:]}'}; {fault.place}", True)
     finally:
         daemon.kill()
         shutil.rmtree(folder, ignore_errors=True)

@@ -5,6 +5,7 @@ import os
 import queue
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -302,6 +303,7 @@ class SlurmAgent(Daemon):
             self.long = self.submit(3, 600)
         wait_until(lambda: self.agrees(self.long), "the job runs, and schedd agrees", self)
         mark = self.mark
+        self.process.send_signal(signal.SIGPIPE)  # as from a write to slurmctld or munged that has gone
         other = self.submit(1, 0.2)
         wait_until(lambda: self.cluster.job(other).get("JobState") == "COMPLETED", "a short job ends", self)
         wait_until(lambda: self.jobs() == [mark], "schedd has only the long job", self)
