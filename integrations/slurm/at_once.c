@@ -21,9 +21,10 @@ enum {
 };
 /*
  * Seconds for which a new id is fresh, that is, for which Slurm may not list its job yet. Slurm lists the job at the
- * agent's next poll, or some seconds later if slurmctld is busy.
+ * agent's next poll, or some seconds later if slurmctld is busy. If Slurm refuses the job, by a limit for example, its
+ * slots are reserved for that time. A job that Slurm lists later is left to Slurm.
  */
-#define FRESH_S 20
+#define FRESH_S 5
 
 struct at_once {
 	const struct executor *schedd;

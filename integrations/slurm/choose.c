@@ -100,11 +100,14 @@ static enum slurm_step step_of_waiting(const struct slurm_job *job, const struct
 	/* held: by a user, or by Slurm, which cannot start the job on these nodes */
 	if (job->held || late || (!undecided && sched->failed > 0))
 		return SLURM_STEP_PASS;
+	/* Others may use the slots. After a restart, the reason may be that for which the job waited before. */
+	if (job->blocked && job->restarts == 0)
+		return SLURM_STEP_PASS;
 	if (undecided)
 		return job->restarts > 0 ? SLURM_STEP_SUBMIT : SLURM_STEP_PASS;
 	if (is_decided(job, sched) && sched->hosts && !is_marked(job, mark, sched->hosts))
 		return SLURM_STEP_PLACE;
-	/* Other jobs have the CPUs. After a restart, the reason may be that for which the job waited before. */
+	/* Other jobs have the CPUs. */
 	return is_decided(job, sched) && job->lacks_nodes && job->restarts == 0 ? SLURM_STEP_PASS : SLURM_STEP_NONE;
 }
 

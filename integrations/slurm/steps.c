@@ -172,6 +172,8 @@ static const char *pass_reason(const struct slurm_job *job, const struct sched_j
 		return "Slurm cannot start it on the nodes of schedd's decision";
 	if (job->held)
 		return "a user holds the job";
+	if (job->blocked && job->restarts == 0)
+		return "Slurm cannot start it, whatever nodes are free";
 	if (job->lacks_nodes)
 		return "other jobs have the CPUs of schedd's decision";
 	if (sched->failed > 0)

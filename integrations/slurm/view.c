@@ -124,6 +124,21 @@ static bool is_unconstrained(const job_info_t *from)
 	       from->shared != 0;
 }
 
+/*
+ * True if a waiting job waits for something other than its turn, nodes or time: a limit of its account, QOS or
+ * partition, or one that a later version of Slurm adds.
+ */
+static bool is_blocked(uint32_t reason)
+{
+	static const uint32_t others[] = {WAIT_NO_REASON, WAIT_PRIORITY, WAIT_RESOURCES, WAIT_TIME,  WAIT_HELD,
+					  WAIT_HELD_USER, WAIT_CLEANING, WAIT_PROLOG,    FAIL_DEFER, WAIT_FRONT_END};
+
+	for (size_t o = 0; o < sizeof others / sizeof *others; o++)
+		if (reason == others[o])
+			return false;
+	return true;
+}
+
 /* A requeued job becomes eligible later than it is submitted again. */
 static time_t eligible_of(const job_info_t *from)
 {
@@ -159,6 +174,7 @@ static int take_job(struct slurm_job *job, const job_info_t *from, uint32_t elem
 		.unconstrained = is_unconstrained(from),
 		.waits_for_nodes = from->state_reason == WAIT_RESOURCES || from->state_reason == WAIT_PRIORITY,
 		.lacks_nodes = from->state_reason == WAIT_RESOURCES,
+		.blocked = is_blocked(from->state_reason),
 		.simple = from->het_job_id == 0 && from->cpus_per_task <= 1,
 		.comment = copy_text(from->comment),
 		.mark = copy_text(from->admin_comment),

@@ -28,13 +28,14 @@ struct slurm_job {
 	uint32_t id, tasks;
 	char name[SLURM_JOB_NAME_BYTES]; /* name of the job in orders: "12", or "12_3" for an array's element */
 	enum slurm_job_state state;
-	bool held;                        /* priority 0 */
-	bool held_by_slurm;               /* held because its request cannot be met, not by a user */
-	bool unconstrained;               /* no constraint that schedd does not know, other than memory and partition */
-	bool plain;                       /* nor these: the job may move */
-	bool waits_for_nodes;             /* Slurm would start the job if there were free nodes for it */
-	bool lacks_nodes;                 /* so it would, and it is this job's turn */
-	bool simple;                      /* one CPU per task, and not part of a heterogeneous job */
+	bool held;            /* priority 0 */
+	bool held_by_slurm;   /* held because its request cannot be met, not by a user */
+	bool unconstrained;   /* no constraint that schedd does not know, other than memory and partition */
+	bool plain;           /* nor these: the job may move */
+	bool waits_for_nodes; /* Slurm would start the job if there were free nodes for it */
+	bool lacks_nodes;     /* so it would, and it is this job's turn */
+	bool blocked;         /* Slurm would not start it on free nodes: a limit of its account or QOS, ... */
+	bool simple;          /* one CPU per task, and not part of a heterogeneous job */
 	char *comment, *mark, *partition; /* NULL: none */
 	uint64_t memory;                  /* MB, with the flag MEM_PER_CPU if it is for each CPU */
 	struct slurm_share *share;        /* nodes of a running or busy job, in Slurm's order */

@@ -78,6 +78,7 @@ start_slurm() {
 	(umask 077 && head -c 128 /dev/urandom >"$dir/munge.key")
 	on "$controller" munged --force --key-file="$dir/munge.key" --socket="$dir/munge.sock" --pid-file="$dir/munged.pid" \
 		--log-file="$dir/munged.log" --seed-file="$dir/munge.seed" --origin=127.0.0.1
+	[ -z "${accounts:-}" ] || start_accounting
 	start_controller -c
 	# PMIx keeps a step's files below /tmp, under the same name on each host, but these hosts share /tmp. mpi.conf is
 	# next to slurm.conf.
@@ -87,6 +88,60 @@ start_slurm() {
 		echo "PMIxCliTmpDirBase=$dir/spool/$host" >"$dir/spool/$host/mpi.conf"
 		on "$host" env -u SLURM_CONF slurmd -N "$host" -f "$dir/spool/$host/slurm.conf"
 	done
+}
+# With accounts=1, jobs have accounts and QOS with limits: slurmdbd, and a MariaDB without users on the controller's own loopback.
+mariadb_tables=/usr/share/mysql/mysql_system_tables.sql # of Debian's mariadb-server-core, whose own script needs the client
+has_accounting() { command -v slurmdbd mariadbd sacctmgr >/dev/null && [ -e "$mariadb_tables" ] && [ -n "$(find /usr/lib -name accounting_storage_mysql.so -print -quit 2>/dev/null)" ]; }
+start_accounting() {
+	cat >>"$SLURM_CONF" <<-END
+		AccountingStorageType=accounting_storage/slurmdbd
+		AccountingStorageHost=$(management "$controller")
+		AccountingStoragePass=$dir/munge.sock
+		AccountingStorageEnforce=associations,limits,qos
+	END
+	(umask 077 && cat >"$dir/slurmdbd.conf" <<-END
+		AuthType=auth/munge
+		AuthInfo=socket=$dir/munge.sock
+		DbdHost=$controller
+		DbdAddr=$(management "$controller")
+		SlurmUser=root
+		LogFile=$dir/slurmdbd.log
+		PidFile=$dir/slurmdbd.pid
+		StorageType=accounting_storage/mysql
+		StorageHost=127.0.0.1
+		StorageUser=root
+	END
+	)
+	mkdir "$dir/db"
+	{ printf 'create database mysql;\nuse mysql;\n'; cat "$mariadb_tables"; } |
+		mariadbd --no-defaults --bootstrap --user=root --datadir="$dir/db" >"$dir/db.log" 2>&1
+	launch "$controller" mariadbd --no-defaults --user=root --datadir="$dir/db" --socket="$dir/db.sock" --bind-address=127.0.0.1 --skip-grant-tables \
+		--innodb-buffer-pool-size=32M --innodb-flush-log-at-trx-commit=0 --pid-file="$dir/db.pid" >>"$dir/db.log" 2>&1 &
+	wait_for 60 test -S "$dir/db.sock"
+	on "$controller" env SLURM_CONF="$SLURM_CONF" slurmdbd
+	wait_for 60 accounting -n list cluster
+	accounting add cluster nomora
+}
+accounting() { ctl sacctmgr -i "$@" >>"$dir/accounting.log" 2>&1; }
+# add_limits: QOS and accounts, each of which has a limit, as its name says. Account "main" is the default and has none;
+# jobs of an account that has the name of a QOS are of this QOS. QOS "urgent" preempts others, but not itself.
+add_limits() {
+	local name
+	accounting add qos one MaxJobsPerUser=1
+	accounting add qos narrow MaxTRESPerJob=cpu=4
+	accounting add qos denied MaxTRESPerJob=cpu=4 Flags=DenyOnLimit
+	accounting add qos group GrpTRES=cpu=8
+	accounting add qos user MaxTRESPerUser=cpu=8
+	accounting add qos short MaxWall=10
+	accounting add qos urgent Preempt=normal,one,narrow,group Priority=100
+	accounting add account main
+	accounting add account few MaxJobs=1
+	accounting add account small GrpTRES=cpu=6
+	accounting add account capped MaxTRESPerJob=cpu=2
+	for name in one narrow denied group user short urgent; do accounting add account $name QOS=normal,$name DefaultQOS=$name; done
+	for name in main few small capped one narrow denied group user short urgent; do accounting add user root account=$name; done
+	accounting modify user root set DefaultAccount=main
+	accounting modify user root where account=main set QOS=normal,one,narrow,denied,group,user,short,urgent
 }
 all_idle() { [ "$(ctl sinfo -h -N -t idle -o %N 2>/dev/null | sort -u | wc -l)" -eq ${#hosts[@]} ]; }
 

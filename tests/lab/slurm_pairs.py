@@ -7,6 +7,7 @@ that the line allows, and the one with the comment must start at most 2 s later.
 cluster: nodes h2 to h9 with four CPUs and 400 MB; h2 to h5 are "fast", the others "slow"; h9 has two fpga.
 """
 import argparse
+import json
 import os
 import random
 import re
@@ -95,6 +96,12 @@ OPTIONS = [
 ]
 
 
+# With accounts (slurm_cluster.sh, add_limits): about half of the lines have one. Such a job may be placed, and then be at
+# a limit of its account or of the account's QOS.
+ACCOUNTS = ["few", "small", "capped", "one", "narrow", "denied", "group", "user", "short", "urgent", "main"]
+LIMIT_OPTIONS = [lambda r: ["--account=%s" % r.choice(ACCOUNTS)], lambda r: ["--qos=%s" % r.choice(ACCOUNTS[3:])]]
+
+
 def make_line(rng):
     words = ["-n", str(pick(rng, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 40))] if rng.random() < 0.95 else []
     for _ in range(pick(rng, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3)):
@@ -147,6 +154,7 @@ class Half:
         self.refusal = self.refusal.splitlines()[-1:]
         self.records, self.first = [], []
         self.after_s = None
+        self.reserves = False
 
     def running(self):
         return sum(record["JobState"] in ("RUNNING", "CONFIGURING") for record in self.records)
@@ -161,9 +169,16 @@ class Half:
                 self.after_s = passed
                 return True
             if passed > limit_s:
+                self.reserves = self.is_reserved()
                 return False
             time.sleep(0.03)
         return False
+
+    def is_reserved(self):
+        """True if schedd has slots for a job that waits."""
+        marks = [record.get("AdminComment", "") for record in self.records]
+        answer = call("curl", "-s", "--unix-socket", os.environ["NOMORA_SCHEDD"], "http://localhost/v1/jobs")[1]
+        return any(("nomora:%s" % job["id"]) in marks and job["decided"] > 0 for job in json.loads(answer)["jobs"])
 
     def placed(self):
         """True if schedd decided while sbatch waited: a job that Slurm placed has another id, slurm-JOB."""
@@ -206,6 +221,11 @@ def compare(plain, asked):
                 found.append("%s: %s, with the comment %s" % (field, record.get(field), other.get(field)))
         if record["JobState"] == other["JobState"] == "PENDING" and record["Priority"] != other["Priority"]:
             found.append("priority %s, with the comment %s" % (record["Priority"], other["Priority"]))
+        limits = [r["Reason"] for r in (record, other) if re.match("QOS|Assoc|Max", r["Reason"])]
+        if limits and record["Reason"] != other["Reason"]:
+            found.append("waits for %s, with the comment for %s" % (record["Reason"], other["Reason"]))
+        if re.match("QOS|Assoc|Max", other["Reason"]) and asked.reserves:
+            found.append("schedd reserves slots although %s" % other["Reason"])
     if asked.nodes() - allowed(asked.words):
         found.append("runs on %s" % sorted(asked.nodes() - allowed(asked.words)))
     least, most = node_limits(asked.words)
@@ -287,8 +307,8 @@ def set_memory(rng):
 class Others:
     """The jobs that keep the cluster busy."""
 
-    def __init__(self, script):
-        self.script, self.jobs = script, []
+    def __init__(self, script, accounts):
+        self.script, self.accounts, self.jobs = script, accounts, []
 
     def change(self, rng):
         share = pick(rng, 0, 0.3, 0.6, 0.9, 1.0)
@@ -298,6 +318,9 @@ class Others:
                 # Where Slurm allocates memory, some of them leave CPUs without it.
                 memory = pick(rng, [], [], ["--mem=200"], ["--mem=360"])
                 self.add("-n", str(cpus), "-N", "1", "-w", node, "-p", "main", *memory)
+        if self.accounts and share < 1:  # uses up some of the limits
+            for account in rng.sample(["few", "small", "one", "group", "user"], 3):
+                self.add("-n", str(pick(rng, 1, 4)), "-A", account, "-t", "5")
         until = time.monotonic() + 20
         while time.monotonic() < until and call("squeue", "-h", "-t", "PENDING", "-o", "%i")[1]:
             time.sleep(0.05)
@@ -323,6 +346,7 @@ def main():
     parser.add_argument("--lines", type=int)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--mark")
+    parser.add_argument("--accounts", action="store_true", help="draw accounts and QOS with limits")
     parser.add_argument("--memory", action="store_true", help="change the settings of memory every ten lines")
     options = parser.parse_args()
     script = os.path.join(options.mark, "sleep.sh")
@@ -331,7 +355,7 @@ def main():
     call("scontrol", "create", "reservation", "ReservationName=res1", "StartTime=now", "Duration=1-0", "Users=root", "Nodes=h8")
     call("scontrol", "update", "NodeName=h2", "State=DRAIN", "Reason=test")
     rng = random.Random(options.seed)
-    others = Others(script)
+    others = Others(script, options.accounts)
     red = placed = 0
     for number in range(1, options.lines + 1):
         if number % 10 == 1:
@@ -340,6 +364,8 @@ def main():
                 print("# %s" % set_memory(random.Random(options.seed + number)))
             print("# the other jobs use %.0f %% of the CPUs" % (100 * others.change(rng)), flush=True)
         words = make_line(rng)
+        if options.accounts and rng.random() < 0.6:
+            words += rng.choice(LIMIT_OPTIONS)(rng)
         # Not the same random numbers: on a busy machine, judge() takes more of them.
         found, timed, was_placed = judge(words, script, random.Random(number))
         placed += was_placed

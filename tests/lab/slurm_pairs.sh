@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A comment costs a job nothing: seeded random sbatch lines on a busy Slurm of eight nodes, each with and without the
 # documented comment (slurm_pairs.py). NOMORA_PAIRS: number of lines; NOMORA_SEED: their seed; NOMORA_CONSUMES: Slurm's
-# SelectTypeParameters, such as CR_CPU_Memory; NOMORA_CORES=2: two threads a core.
+# SelectTypeParameters, such as CR_CPU_Memory; NOMORA_CORES=2: two threads a core; NOMORA_ACCOUNTS=1: accounts and QOS with
+# limits, which need slurmdbd and mariadb-server-core.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
 ip netns add "probe$$" 2>/dev/null && ip netns del "probe$$" || skip_all "network namespaces cannot be made here"
 [ -x "$bin/nomora-slurm" ] || skip_all "built without Slurm"
 
-lab=p$((BASHPID % 100000)) controller=h1 hosts=(h2 h3 h4 h5 h6 h7 h8 h9)
+lab=p$((BASHPID % 100000)) controller=h1 hosts=(h2 h3 h4 h5 h6 h7 h8 h9) accounts=${NOMORA_ACCOUNTS:-}
 . "$(dirname "$0")/slurm_cluster.sh"
+[ -z "$accounts" ] || has_accounting || skip_all "no slurmdbd and MariaDB"
 at_exit "$nomora" lab down --name "$lab"
 use_plugin
 
@@ -22,7 +24,7 @@ printf 'SwitchName=rack1 Nodes=h[2-5]\nSwitchName=rack2 Nodes=h[6-9]\nSwitchName
 start_slurm "${plugin_lines[@]}" TopologyPlugin=topology/tree GresTypes=fpga Licenses=tool:4 \
 	DefMemPerCPU=40 \
 	PriorityType=priority/multifactor PriorityWeightJobSize=10000 PriorityWeightPartition=1000 PriorityWeightAge=0 \
-	PreemptType=preempt/partition_prio PreemptMode=REQUEUE \
+	"PreemptType=preempt/$([ -n "$accounts" ] && echo qos || echo partition_prio)" PriorityWeightQOS=10000 PreemptMode=REQUEUE \
 	"PartitionName=low Nodes=ALL DefaultTime=60 MaxTime=INFINITE State=UP PriorityTier=0" \
 	"PartitionName=high Nodes=ALL DefaultTime=60 MaxTime=INFINITE State=UP PriorityTier=10" \
 	"PartitionName=big Nodes=h[6-9] DefaultTime=60 MaxTime=INFINITE State=UP" \
@@ -30,11 +32,12 @@ start_slurm "${plugin_lines[@]}" TopologyPlugin=topology/tree GresTypes=fpga Lic
 	"PartitionName=small Nodes=ALL MaxNodes=1 DefaultTime=10 MaxTime=10 State=UP" \
 	"PartitionName=closed Nodes=h[6-9] DefaultTime=60 MaxTime=INFINITE State=DOWN"
 wait_for 120 all_idle || { fail "eight nodes are idle" "$(ctl sinfo 2>&1)"; plan; exit; }
+[ -z "$accounts" ] || add_limits
 random_mesh
 start_schedd
 start_agent --patience 10 # a job that schedd placed where Slurm cannot start it is late
 wait_for 60 has_slots 4 || { fail "schedd has the nodes" "$("$nomora" nodes 2>&1)" "$(cat "$dir/agent.log")"; plan; exit; }
-nsenter --net="/run/netns/$lab-h1" python3 "$(dirname "$0")/slurm_pairs.py" --lines "${NOMORA_PAIRS:-60}" --seed "${NOMORA_SEED:-1}" --mark "$dir" $([[ ${NOMORA_CONSUMES:-} != *Memory ]] || echo --memory) >"$dir/pairs"
+nsenter --net="/run/netns/$lab-h1" python3 "$(dirname "$0")/slurm_pairs.py" --lines "${NOMORA_PAIRS:-60}" --seed "${NOMORA_SEED:-1}" --mark "$dir" $([[ ${NOMORA_CONSUMES:-} != *Memory ]] || echo --memory) ${accounts:+--accounts} >"$dir/pairs"
 status=$?
 cat "$dir/pairs"
 if [ $status -ne 0 ]; then

@@ -23,7 +23,7 @@ struct row {
 	bool by_slurm, adopted;
 	bool late;
 	uint32_t restarts;
-	bool lacks_nodes;
+	bool lacks_nodes, blocked;
 };
 
 static const struct row rows[] = {
@@ -39,6 +39,12 @@ static const struct row rows[] = {
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 2, 0, 0, false, SLURM_STEP_NONE, .lacks_nodes = true},
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_NONE, .restarts = 1,
 	 .lacks_nodes = true},
+	/* a limit of its account or QOS */
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_PASS, .blocked = true},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, true, SLURM_STEP_PASS, .blocked = true},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 2, 0, 0, false, SLURM_STEP_PASS, .blocked = true},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_NONE, .restarts = 1,
+	 .blocked = true},
 	/* not within the patience of 5 s */
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_PASS, .late = true},
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 0, 0, 0, false, SLURM_STEP_PASS, .late = true},
@@ -88,6 +94,7 @@ Test(slurm_choose, the_step_follows_from_both_states)
 					.tasks = 3,
 					.state = row->state,
 					.lacks_nodes = row->lacks_nodes,
+					.blocked = row->blocked,
 					.held = row->held,
 					.held_by_slurm = row->by_slurm,
 					.restarts = row->restarts,

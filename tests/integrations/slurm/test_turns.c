@@ -220,6 +220,33 @@ Test(slurm_turns, the_queue_is_slurms)
 	}
 }
 
+/* Slurm holds a job back by a limit: its slots are for others at once. */
+Test(slurm_turns, a_job_at_a_limit_reserves_no_slots)
+{
+	static const struct {
+		uint32_t reason;
+		bool blocked;
+	} rows[] = {{WAIT_NO_REASON, false},
+		    {WAIT_PRIORITY, false},
+		    {WAIT_TIME, false},
+		    {WAIT_PROLOG, false},
+		    {WAIT_QOS_MAX_JOB_PER_USER, true},
+		    {WAIT_ASSOC_GRP_CPU, true},
+		    {WAIT_ASSOC_MAX_LIC_PER_JOB, true},
+		    {WAIT_PN_MEM_LIMIT, true},
+		    {WAIT_NODE_NOT_AVAIL, true}};
+
+	schedd_has("slurm-x", 0, 3, 0, 0);
+	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+		make_job(JOB_PENDING, placed, 100)->state_reason = rows[r].reason;
+		run_turns(1);
+		cr_assert_eq(told[0] != '\0', rows[r].blocked, "row %zu: %s", r, told);
+		if (rows[r].blocked)
+			TOLD("order 7 nodes '' 1-3 cpus 3 mark nomora:pass Slurm cannot start it, whatever nodes are "
+			     "free\nDELETE /v1/jobs/slurm-x \n");
+	}
+}
+
 /*
  * The job that waited has started: schedd decides about new jobs again once it has the job. If one waits, schedd
  * decides about no other from the beginning of the turn.
@@ -480,6 +507,24 @@ Test(slurm_turns, a_fresh_job_is_removed_only_when_slurm_lists_its_end)
 	run_turns(3);
 	TOLD("");
 	run_turns(4);
+	cr_assert(strncmp(told, "DELETE /v1/jobs/slurm-", 22) == 0 && strstr(told, "-1 \n"), "%s", told);
+}
+
+static void refuse_fresh(int before)
+{
+	list_fresh(before == 0 ? 0 : 1);
+	if (before == 2)
+		passed_s += 6;
+}
+
+/* Slurm refuses the job after schedd has decided, by a limit of its QOS for example. */
+Test(slurm_turns, a_refused_job_is_removed_after_some_seconds)
+{
+	before_turn = refuse_fresh;
+	schedd_has_next(0, 3);
+	run_turns(2);
+	TOLD("");
+	run_turns(3);
 	cr_assert(strncmp(told, "DELETE /v1/jobs/slurm-", 22) == 0 && strstr(told, "-1 \n"), "%s", told);
 }
 
