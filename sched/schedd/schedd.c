@@ -237,7 +237,7 @@ int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *er
 		{.fd = api_extender_fd(schedd->extender), .events = POLLIN}}; /* poll() ignores -1 */
 
 	double now_s = schedd_now_s(schedd);
-	bool committed;
+	int code = 0;
 
 	sd_notify(0, "READY=1");
 	while (!*stop) {
@@ -257,10 +257,12 @@ int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *er
 			schedd->next_mesh_s = mesh_work(schedd->mesh, schedd->live, now_s);
 		schedd_check_slots(schedd, now_s);
 		schedd_step(schedd, now_s);
-		committed = schedd_commit(schedd) == 0;
-		if (!committed)
+		code = schedd_commit(schedd, err);
+		if (code != 0)
 			schedd_refuse_submissions(schedd);
-		send_replies(schedd, committed);
+		send_replies(schedd, code == 0);
+		if (code < 0)
+			return code;
 		answer_polls(schedd, now_s);
 		schedd_sample(schedd, now_s);
 		feed_watchdog(schedd, now_s);

@@ -240,9 +240,10 @@ void schedd_step(struct schedd *schedd, double now_s);
 void schedd_run_due_rounds(struct schedd *schedd);
 /*
  * Writes the changes of this turn to the store. On failure the live state is read back from the store, which undoes the
- * changes. 0 or -errno.
+ * changes. Returns 0, 1 if nothing was written, or -errno with err set if the state cannot be read back: it is then
+ * incomplete, and only schedd_destroy() may use it.
  */
-int schedd_commit(struct schedd *schedd);
+int schedd_commit(struct schedd *schedd, struct error *err);
 /* Stores a changed machine in the state and the journal; `schedd` is a struct schedd. */
 void schedd_keep_machine(void *schedd, uint32_t number);
 

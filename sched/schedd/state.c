@@ -242,7 +242,7 @@ static void remove_job(void *context, const struct live_job *job)
 	record_tasks(schedd->record, schedd->live, job, true);
 }
 
-int schedd_commit(struct schedd *schedd)
+int schedd_commit(struct schedd *schedd, struct error *lost)
 {
 	struct error err = {0};
 	struct ns begun;
@@ -274,7 +274,8 @@ int schedd_commit(struct schedd *schedd)
 	if (schedd->trouble[0] == '\0')
 		log_warning("%s; changes are refused until it can be written again", err.text);
 	snprintf(schedd->trouble, sizeof schedd->trouble, "%.250s\n", err.text);
-	if (read_state(schedd, &err) < 0)
-		log_warning("%s", err.text);
-	return code;
+	err = (struct error){0};
+	code = read_state(schedd, &err);
+	return code == 0 ? 1
+			 : error_set(lost, -code, "the state is lost in memory and cannot be read again: %s", err.text);
 }

@@ -327,3 +327,59 @@ Test(daemon, the_chart_has_a_point_every_ten_seconds)
 	cr_expect_eq(schedd.series_count, 3);
 	live_destroy(schedd.live);
 }
+
+static int commit_code, load_code;
+
+int __real_store_commit(struct store *store, struct error *err);
+int __wrap_store_commit(struct store *store, struct error *err);
+int __wrap_store_commit(struct store *store, struct error *err)
+{
+	return commit_code ? error_set(err, commit_code, "no commit") : __real_store_commit(store, err);
+}
+
+int __real_store_load(struct store *store, struct live *live, double offset_s, double now_s, struct error *err);
+int __wrap_store_load(struct store *store, struct live *live, double offset_s, double now_s, struct error *err);
+int __wrap_store_load(struct store *store, struct live *live, double offset_s, double now_s, struct error *err)
+{
+	return load_code ? error_set(err, load_code, "no load") : __real_store_load(store, live, offset_s, now_s, err);
+}
+
+static void add_machine(struct schedd *schedd)
+{
+	struct error err = {0};
+
+	cr_assert_eq(live_machine_set(schedd->live, "m1", "r1", "p", 2, LIVE_UP, &err), 0);
+	schedd_keep_machine(schedd, 0);
+}
+
+/* It would decide with a part of the state, and write the rest away. */
+Test(daemon, ends_if_the_state_can_neither_be_written_nor_read_again)
+{
+	char folder[] = "/tmp/nomora-daemon.XXXXXX", state[64], socket[64];
+	struct schedd_options options = {.state = state, .socket = socket, .round_ms = 10};
+	volatile int stop = 0;
+	struct error err = {0};
+	struct schedd *schedd;
+
+	cr_assert(mkdtemp(folder));
+	snprintf(state, sizeof state, "%s/state", folder);
+	snprintf(socket, sizeof socket, "%s/socket", folder);
+	live_settings_default(&options.live);
+	schedd = schedd_create(&options, &stop, &err);
+	cr_assert(schedd, "%s", err.text);
+	add_machine(schedd);
+	commit_code = ENOSPC;
+	cr_assert_eq(schedd_commit(schedd, &err), 1, "%s", err.text);
+	add_machine(schedd);
+	load_code = EIO;
+	cr_expect_eq(schedd_run(schedd, &stop, &err), -EIO);
+	cr_expect_str_eq(err.text, "the state is lost in memory and cannot be read again: no load");
+	schedd_destroy(schedd);
+	commit_code = load_code = 0;
+	schedd = schedd_create(&options, &stop, &err);
+	cr_assert(schedd, "%s", err.text);
+	cr_expect_eq(live_cluster(schedd->live)->machine_count, 0);
+	schedd_destroy(schedd);
+	unlink(state);
+	rmdir(folder);
+}
