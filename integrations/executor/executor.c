@@ -15,8 +15,9 @@ int executor_init(struct executor *executor, struct error *err)
 {
 	executor->machines = json_object();
 	executor->refused = json_object();
+	executor->known = json_object();
 	executor->answered = ns_now_monotonic();
-	return executor->machines && executor->refused ? 0 : error_set(err, ENOMEM, "out of memory");
+	return executor->machines && executor->refused && executor->known ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 
 void executor_free(struct executor *executor)
@@ -24,6 +25,7 @@ void executor_free(struct executor *executor)
 	json_decref(executor->jobs);
 	json_decref(executor->machines);
 	json_decref(executor->refused);
+	json_decref(executor->known);
 }
 
 bool executor_is_lost(int code)
@@ -137,21 +139,49 @@ bool executor_has_refused(const struct executor *executor, const char *id, json_
 	return refused;
 }
 
-/* Reads the array `kind` into an object that maps the member `key` of each element to the element. */
-static int read_table(const struct executor *executor, const char *kind, const char *key, json_t **table,
-		      struct error *err)
+/* Adds the elements of an array to an object, each under the value of its member `key`. */
+static int add_to_table(const json_t *list, const char *key, json_t *table, struct error *err)
 {
-	json_t *answer = NULL, *entry;
+	json_t *entry;
 	size_t at;
-	int code = executor_get(executor, kind, &answer, err);
+
+	json_array_foreach (list, at, entry)
+		if (json_object_set(table, json_string_value(json_object_get(entry, key)), entry) < 0)
+			return error_set(err, ENOMEM, "out of memory");
+	return 0;
+}
+
+static int read_jobs(struct executor *executor, struct error *err)
+{
+	json_t *answer = NULL;
+	int code = executor_get(executor, "jobs", &answer, err);
 
 	if (code < 0)
 		return code;
-	json_decref(*table);
-	*table = json_object();
-	json_array_foreach (json_object_get(answer, kind), at, entry)
-		if (json_object_set(*table, json_string_value(json_object_get(entry, key)), entry) < 0)
-			code = error_set(err, ENOMEM, "out of memory");
+	json_decref(executor->jobs);
+	executor->jobs = json_object();
+	code = add_to_table(json_object_get(answer, "jobs"), "id", executor->jobs, err);
+	json_decref(answer);
+	return code;
+}
+
+/* Brings executor->known up to date. An answer for 5,000 machines takes schedd 13 ms, one for those that changed 0.2
+ * ms. */
+static int read_machines(struct executor *executor, struct error *err)
+{
+	char path[64];
+	json_t *answer = NULL;
+	int code;
+
+	snprintf(path, sizeof path, executor->version > 0 ? "machines?since=%lld" : "machines",
+		 (long long)executor->version);
+	code = executor_get(executor, path, &answer, err);
+	if (code < 0)
+		return code;
+	if (!json_is_false(json_object_get(answer, "whole")))
+		json_object_clear(executor->known);
+	code = add_to_table(json_object_get(answer, "machines"), "name", executor->known, err);
+	executor->version = code == 0 ? json_integer_value(json_object_get(answer, "version")) : 0;
 	json_decref(answer);
 	return code;
 }
@@ -203,14 +233,18 @@ static void remove_machines(struct executor *executor, const json_t *wanted, con
 
 static int sync_machines(struct executor *executor, struct error *err)
 {
-	json_t *wanted = executor->calls->machines(executor->context), *known = NULL, *machine;
+	json_t *wanted = executor->calls->machines(executor->context), *machine;
 	const char *name;
-	int code = wanted ? read_table(executor, "machines", "name", &known, err) : 0;
+	int code = wanted ? read_machines(executor, err) : 0;
 
-	json_object_foreach (known ? wanted : NULL, name, machine) {
+	if (!wanted || code < 0) {
+		json_decref(wanted);
+		return code;
+	}
+	json_object_foreach (wanted, name, machine) {
 		struct error reason = {0};
 
-		code = set_machine(executor, name, machine, json_object_get(known, name), &reason);
+		code = set_machine(executor, name, machine, json_object_get(executor->known, name), &reason);
 		if (executor_is_lost(code)) {
 			error_set(err, -code, "%s", reason.text);
 			break;
@@ -221,11 +255,10 @@ static int sync_machines(struct executor *executor, struct error *err)
 			json_object_clear(executor->refused);
 		json_object_set_new(executor->machines, name, json_true());
 	}
-	if (known && !executor_is_lost(code))
-		remove_machines(executor, wanted, known);
+	if (!executor_is_lost(code))
+		remove_machines(executor, wanted, executor->known);
 	json_decref(wanted);
-	json_decref(known);
-	return executor_is_lost(code) || !known ? code : 0;
+	return executor_is_lost(code) ? code : 0;
 }
 
 /* Removes from schedd the executor's jobs that have ended. Their slots are then free for the jobs that begin. */
@@ -249,7 +282,7 @@ int executor_turn(struct executor *executor)
 	int code = calls->begin ? calls->begin(executor->context, &err) : 0;
 
 	if (code == 0)
-		code = read_table(executor, "jobs", "id", &executor->jobs, &err);
+		code = read_jobs(executor, &err);
 	if (code == 0)
 		code = sync_machines(executor, &err);
 	if (code == 0)

@@ -100,17 +100,26 @@ static void delete_job(void *context, struct serve_call *call)
 		schedd_reply_json(schedd, call, 200, json_pack("{s:s}", "cancelled", call->tail));
 }
 
+/* True if the machine may have changed after a version of which the client has all machines. */
+static bool is_newer(const struct schedd *schedd, uint32_t machine, uint64_t since)
+{
+	return machine < schedd->machine_versions_capacity && schedd->machine_versions[machine] > since;
+}
+
 static void get_machines(void *context, struct serve_call *call)
 {
 	struct schedd *schedd = context;
 	const struct cluster *cluster = live_cluster(schedd->live);
-	const char *rack = serve_query(call, "rack");
+	const char *rack = serve_query(call, "rack"), *text = serve_query(call, "since");
+	uint64_t since = text ? strtoull(text, NULL, 10) : 0;
+	bool whole = since < schedd->whole_since || since > schedd->machine_version;
 	json_t *list = json_array();
 
 	for (uint32_t m = 0; m < cluster->machine_count; m++) {
 		const struct cluster_machine *machine = &cluster->machines[m];
 
-		if (machine->name && (!rack || strcmp(rack, cluster->racks[machine->rack].name) == 0))
+		if (machine->name && (whole || is_newer(schedd, m, since)) &&
+		    (!rack || strcmp(rack, cluster->racks[machine->rack].name) == 0))
 			json_array_append_new(
 				list, json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "name", machine->name, "rack",
 						cluster->racks[machine->rack].name, "pod",
@@ -119,7 +128,9 @@ static void get_machines(void *context, struct serve_call *call)
 						(json_int_t)live_machine_tasks(schedd->live, m), "state",
 						live_machine_state_name(live_machine_state_of(schedd->live, m))));
 	}
-	schedd_reply_json(schedd, call, 200, json_pack("{s:s, s:o}", "schema", "nomora.machines/1", "machines", list));
+	schedd_reply_json(schedd, call, 200,
+			  json_pack("{s:s, s:I, s:b, s:o}", "schema", "nomora.machines/1", "version",
+				    (json_int_t)schedd->machine_version, "whole", whole, "machines", list));
 }
 
 /* Adds or changes a machine. Fields of a known machine that the body lacks keep their values. */
@@ -193,6 +204,7 @@ static void delete_machine(void *context, struct serve_call *call)
 		serve_reply_error(call, &err);
 	} else {
 		store_remove_machine(schedd->store, call->tail);
+		schedd_renew_machines(schedd);
 		record_machine_removed(schedd->record, call->tail, rack);
 		schedd_reply_json(schedd, call, 200, json_pack("{s:s}", "removed", call->tail));
 	}

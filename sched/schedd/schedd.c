@@ -66,6 +66,7 @@ struct schedd *schedd_create(const struct schedd_options *options, const volatil
 	 */
 	schedd->start = ns_sub(ns_now_monotonic(), ns_from_us(3600e6));
 	schedd->admin_gid = (gid_t)-1;
+	schedd->machine_version = (uint64_t)(ns_now_wall().v / 1000);
 	code = options->admin_group && !find_group(schedd, err) ? error_code(err, ENOENT) : read_network(schedd, err);
 	if (code == 0)
 		code = schedd_wait_for_state(schedd, &serve, stop, err);
@@ -99,6 +100,7 @@ void schedd_destroy(struct schedd *schedd)
 	free(schedd->polls);
 	free(schedd->submissions);
 	free(schedd->overview);
+	free(schedd->machine_versions);
 	record_destroy(schedd->record);
 	mesh_destroy(schedd->mesh);
 	live_destroy(schedd->live);

@@ -194,6 +194,13 @@ struct schedd {
 	 * rounds wait.
 	 */
 	double last_round_s, next_mesh_s, next_feed_s, next_check_s;
+	/*
+	 * For GET /v1/machines?since=: the number of the last change of a machine, and of each machine's last. A client
+	 * that has an earlier number than whole_since gets all machines. The numbers begin at the time of the start, so
+	 * that those of earlier daemons are smaller.
+	 */
+	uint64_t machine_version, whole_since, *machine_versions;
+	size_t machine_versions_capacity;
 	gid_t admin_gid;
 	struct series_point series[SERIES_POINTS]; /* a ring */
 	size_t series_count; /* number of points sampled so far; the ring keeps the last SERIES_POINTS of them */
@@ -246,6 +253,8 @@ void schedd_run_due_rounds(struct schedd *schedd);
 int schedd_commit(struct schedd *schedd, struct error *err);
 /* Stores a changed machine in the state and the journal; `schedd` is a struct schedd. */
 void schedd_keep_machine(void *schedd, uint32_t number);
+/* After the removal of a machine, or of all: clients of GET /v1/machines?since= get all machines. */
+void schedd_renew_machines(struct schedd *schedd);
 
 /*
  * api_reply.c. Queues a reply, to be sent after the commit. Takes ownership of `text` (from json_dumps() or strdup()).

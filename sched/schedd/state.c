@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
 #include <base/log.h>
 
 #include "schedd_priv.h"
@@ -65,6 +66,26 @@ static int read_curves(struct schedd *schedd, const char *folder, struct error *
 	return code;
 }
 
+void schedd_renew_machines(struct schedd *schedd)
+{
+	schedd->whole_since = ++schedd->machine_version;
+}
+
+static void note_machine(struct schedd *schedd, uint32_t number)
+{
+	size_t known = schedd->machine_versions_capacity;
+	uint64_t *versions = array_reserve(schedd->machine_versions, (size_t)number + 1,
+					   &schedd->machine_versions_capacity, sizeof *versions);
+
+	if (!versions) {
+		schedd_renew_machines(schedd);
+		return;
+	}
+	schedd->machine_versions = versions;
+	memset(versions + known, 0, (schedd->machine_versions_capacity - known) * sizeof *versions);
+	versions[number] = ++schedd->machine_version;
+}
+
 void schedd_keep_machine(void *context, uint32_t number)
 {
 	struct schedd *schedd = context;
@@ -75,6 +96,7 @@ void schedd_keep_machine(void *context, uint32_t number)
 	store_put_machine(schedd->store, machine->name, rack->name, cluster->pods[rack->pod], machine->slots,
 			  live_machine_state_name(live_machine_state_of(schedd->live, number)));
 	record_machine(schedd->record, schedd->live, number);
+	note_machine(schedd, number);
 }
 
 /*
@@ -108,6 +130,7 @@ static int read_state(struct schedd *schedd, struct error *err)
 
 	live_destroy(schedd->live);
 	record_destroy(schedd->record);
+	schedd_renew_machines(schedd);
 	schedd->live = NULL;
 	schedd->record = record_create(schedd->store, schedd->options.journal_days, &schedd->options.live.default_rtt);
 	schedd->options.live.measured = schedd->options.journal_brief ? NULL : record_latency;

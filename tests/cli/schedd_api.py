@@ -37,6 +37,11 @@ def ask(method, path, body=None):
     return answer.status, answer.getheader("Content-Type").split(";")[0], answer.read().decode()
 
 
+def machines_since(version):
+    answer = json.loads(ask("GET", f"/v1/machines?since={version}")[2])
+    return [machine["name"] for machine in answer["machines"]], answer["version"], answer["whole"]
+
+
 def answers():
     try:
         return ask("GET", "/healthz")[0] == 200
@@ -143,8 +148,17 @@ try:
     calls("PUT", "/v1/machines/{name}", 200, '{"slots": 2, "rack": "r8", "pod": "p", "state": "draining"}', name="spare")
     calls("PUT", "/v1/machines/{name}", 404, '{"state": "up"}', name="none")
     calls("PUT", "/v1/machines/{name}", 400, '{"slots": -1}', name="spare")
+    version = machines_since(0)[1]
+    check("no machine has changed since the last answer", machines_since(version) == ([], version, False), machines_since(version))
+    ask("PUT", "/v1/machines/h1", '{"slots": 5}')
+    ask("POST", "/v1/changes", '{"changes": ["drain h2"]}')
+    ask("POST", "/v1/changes", '{"changes": ["up h2"]}')
+    check("those that have are in the next", machines_since(version)[0] == ["h1", "h2"] and not machines_since(version)[2], machines_since(version))
+    check("a number of the future gives all machines", machines_since(10 ** 18)[2] and len(machines_since(10 ** 18)[0]) > 4)
+    version = machines_since(version)[1]
     calls("DELETE", "/v1/machines/{name}", 200, name="spare")
     calls("DELETE", "/v1/machines/{name}", 404, name="spare")
+    check("after a removal, the next answer has all machines", machines_since(version)[2] and "spare" not in machines_since(version)[0])
     calls("DELETE", "/v1/machines/{name}", 409, name=decided[0]["to"] if decided else "h0")
     calls("POST", "/v1/changes", 200, json.dumps({"changes": ["up h3", "fail " + decided[0]["to"]]}))
     limit = time.time() + 30

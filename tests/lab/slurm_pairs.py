@@ -364,8 +364,8 @@ def main():
                 print("# %s" % set_memory(random.Random(options.seed + number)))
             print("# the other jobs use %.0f %% of the CPUs" % (100 * others.change(rng)), flush=True)
         words = make_line(rng)
-        if options.accounts and rng.random() < 0.6:
-            words += rng.choice(LIMIT_OPTIONS)(rng)
+        if options.accounts and rng.random() < 0.6:  # half of these have no other option, so that schedd may place them
+            words = words[:2 if rng.random() < 0.5 else None] + rng.choice(LIMIT_OPTIONS)(rng)
         # Not the same random numbers: on a busy machine, judge() takes more of them.
         found, timed, was_placed = judge(words, script, random.Random(number))
         placed += was_placed

@@ -91,6 +91,40 @@ Test(slurm_turns, machines_have_the_cpus_that_others_do_not_use)
 	TOLD("PUT /v1/machines/n2 {\"slots\": 8, \"state\": \"down\", \"rack\": \"r1\"}\n");
 }
 
+static void schedd_changes(int before)
+{
+	passed_s = before; /* machines are compared in each turn */
+	if (before == 2)
+		schedd_answers("GET /v1/machines?since=5",
+			       "{\"version\": 6, \"whole\": false, \"machines\": [{\"name\": \"n2\", \"slots\": 1, "
+			       "\"state\": \"up\"}]}",
+			       0);
+	if (before == 3)
+		schedd_answers("GET /v1/machines?since=6", "{\"version\": 7, \"whole\": true, \"machines\": []}", 0);
+}
+
+/* An operator changes n2 before the third turn; schedd restarts without machines before the fourth. */
+Test(slurm_turns, only_changes_of_machines_are_read)
+{
+	make_node(0, n1, 8, NODE_STATE_IDLE);
+	make_node(1, n2, 8, NODE_STATE_IDLE);
+	schedd_answers("GET /v1/machines",
+		       "{\"version\": 5, \"whole\": true, \"machines\": [{\"name\": \"n1\", \"slots\": 8, \"state\": "
+		       "\"up\"}, {\"name\": \"n2\", \"slots\": 8, \"state\": \"up\"}]}",
+		       0);
+	schedd_answers("GET /v1/machines?since=5", "{\"version\": 5, \"whole\": false, \"machines\": []}", 0);
+	before_turn = schedd_changes;
+	run_turns(2);
+	TOLD("");
+	run_turns(3);
+	TOLD("PUT /v1/machines/n2 {\"slots\": 8, \"state\": \"up\"}\n");
+	schedd_answers("GET /v1/machines?since=5", "{\"version\": 5, \"whole\": false, \"machines\": []}", 0);
+	run_turns(4);
+	TOLD("PUT /v1/machines/n2 {\"slots\": 8, \"state\": \"up\"}\n"
+	     "PUT /v1/machines/n1 {\"slots\": 8, \"state\": \"up\"}\n"
+	     "PUT /v1/machines/n2 {\"slots\": 8, \"state\": \"up\"}\n");
+}
+
 /* n1 has CPUs for six more tasks and memory for two, n3 for three and four. */
 Test(slurm_turns, machines_have_slots_for_the_tasks_for_which_memory_is_free)
 {

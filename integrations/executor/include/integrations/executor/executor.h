@@ -73,6 +73,9 @@ struct executor {
 	json_t *jobs;       /* schedd's jobs as the turn has read them: id -> entry of GET /v1/jobs */
 	json_t *machines;   /* names of the machines that were reported to schedd */
 	json_t *refused;    /* see executor_refuse() */
+	json_t *known; /* schedd's machines as of its answer `version`: name -> entry of GET /v1/machines; their tasks
+			* are older */
+	json_int_t version; /* 0: not read */
 	bool schedd_down;   /* schedd does not answer, and this was logged */
 	struct ns
 		answered; /* end of the last complete turn, on the monotonic clock; at first, time of executor_init() */
