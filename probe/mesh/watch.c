@@ -48,7 +48,7 @@ struct watch {
 	struct mesh_watch_state state;
 	ip_address unreachable[ADDRESSES_MAXIMUM];
 	uint64_t published_of_round;
-	bool full_said;
+	int said; /* the error of publishing that was logged last */
 };
 
 /* --- the publisher --- */
@@ -98,6 +98,16 @@ static int publish_pair(struct watch *watch, const struct mesh_pair *pair, int64
 	return latency_matrix_set(live, &entry);
 }
 
+/* Logs once that rows were not published, and again only for another reason. */
+static void say_unpublished(struct watch *watch, int code)
+{
+	if (code == -ENOSPC && watch->said != code)
+		log_warning("the live matrix is full; some hosts or racks are missing");
+	else if (code != 0 && watch->said != code)
+		log_warning("some rows are missing in the live matrix: %s", strerror(-code));
+	watch->said = code ? code : watch->said;
+}
+
 /* Publishes all rows in the queue in one batch. */
 static void publish(struct watch *watch)
 {
@@ -129,10 +139,7 @@ static void publish(struct watch *watch)
 	}
 	latency_live_end(live);
 	mesh_row_clear(&row);
-	if ((code || source < 0) && !watch->full_said)
-		log_warning("the live matrix is full; some hosts or racks are missing: %s",
-			    strerror(-(code ? code : (int)source)));
-	watch->full_said = watch->full_said || code || source < 0;
+	say_unpublished(watch, code ? code : source < 0 ? (int)source : 0);
 }
 
 static bool has_changed(const struct watch *watch, struct timespec *changed)

@@ -3,17 +3,22 @@
 #include <criterion/criterion.h>
 
 #include <math.h>
+#include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <base/log.h>
 #include <base/ns.h>
 
 #include <rte_eth_ring.h>
 #include <rte_ring.h>
 
 #include <dp/eal.h>
+#include <probe/mesh/row.h>
 #include <probe/mesh/watch.h>
 
 #undef NS_PER_S
@@ -128,6 +133,21 @@ static bool wait_for_state(const struct latency_matrix *live, const char *to, en
 	return false;
 }
 
+static atomic_int rows_fail; /* so many calls of mesh_row_add() */
+
+int __real_mesh_row_add(struct mesh_row *row, const struct agent_row *window);
+int __wrap_mesh_row_add(struct mesh_row *row, const struct agent_row *window);
+int __wrap_mesh_row_add(struct mesh_row *row, const struct agent_row *window)
+{
+	int code = __real_mesh_row_add(row, window);
+
+	if (code == 0 && row->count > 0 && rows_fail > 0) {
+		rows_fail--;
+		return -ENOMEM;
+	}
+	return code;
+}
+
 TestSuite(mesh_watch, .init = set_up, .fini = tear_down, .timeout = 120);
 
 Test(mesh_watch, windows_reach_the_live_matrix_and_peers_come_and_go)
@@ -139,6 +159,9 @@ Test(mesh_watch, windows_reach_the_live_matrix_and_peers_come_and_go)
 	struct latency_maximum maximum;
 	struct latency_entry entry;
 	struct ns first;
+	char *logged = NULL, *found;
+	size_t bytes;
+	FILE *log;
 
 	open_side(&sides[0], "a", back, there, hosts[0].address);
 	open_side(&sides[1], "b", there, back, hosts[1].address);
@@ -153,6 +176,7 @@ Test(mesh_watch, windows_reach_the_live_matrix_and_peers_come_and_go)
 				    .live = latency_live_open(live_path, &size, &err)};
 	cr_assert_not_null(watch.live, "%s", err.text);
 	reader = latency_live_map(live_path, &err);
+	log_set_sink(log = open_memstream(&logged, &bytes));
 	pthread_create(&sides[1].thread, NULL, reflect, &sides[1]);
 	pthread_create(&sides[0].thread, NULL, measure, &sides[0]);
 
@@ -175,6 +199,10 @@ Test(mesh_watch, windows_reach_the_live_matrix_and_peers_come_and_go)
 		cr_assert(wait_for_state(reader, "b", LATENCY_STATE_MEASURED, &entry));
 	}
 	cr_assert_gt(entry.updated_at.v, first.v, "windows go on");
+	rows_fail = 2;
+	for (int i = 0; i < 2000 && rows_fail > 0; i++)
+		usleep(10000);
+	cr_assert_eq(rows_fail, 0);
 	for (int i = 0; i < 2000 && !latency_live_maximum(reader, 0, 1, &maximum); i++)
 		usleep(10000);
 	cr_assert(latency_live_maximum(reader, 0, 1, &maximum) && maximum.pairs == 1);
@@ -192,6 +220,12 @@ Test(mesh_watch, windows_reach_the_live_matrix_and_peers_come_and_go)
 	cr_assert(wait_for_state(reader, "n3", LATENCY_STATE_UNREACHABLE, &entry));
 	sides[0].stop = 1;
 	pthread_join(sides[0].thread, NULL);
+	fclose(log);
+	log_set_sink(stderr);
+	cr_expect_not(strstr(logged, "full"), "%s", logged);
+	found = strstr(logged, "some rows are missing in the live matrix: Cannot allocate memory");
+	cr_expect(found && !strstr(found + 1, "some rows"), "once: %s", logged);
+	free(logged);
 	cr_assert_eq(agent_peer_count(sides[0].agent), 4, "b, ghost and later are gone");
 	cr_assert_gt(watch.state.windows, 3);
 	cr_assert_eq(watch.state.unreachable, 6);
