@@ -225,8 +225,11 @@ static inline double schedd_now_s(const struct schedd *schedd)
 /* After a failed commit, or after the process was stopped for a while, no round runs for this time, in seconds. */
 #define SCHEDD_PAUSE_S 1
 
-/* state.c. Opens the store and makes the live state. 0 or -errno with err set. */
-int schedd_open_state(struct schedd *schedd, struct error *err);
+/*
+ * state.c. Opens the store and makes the live state; with `create`, a new one if there is none. 0 or -errno with err
+ * set.
+ */
+int schedd_open_state(struct schedd *schedd, bool create, struct error *err);
 /*
  * standby.c. As schedd_open_state(), but if the options ask for a standby and another daemon uses the state, waits
  * until it ends. `serve`: where to answer meanwhile. -ECANCELED: *stop was set.

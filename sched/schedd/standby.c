@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 
 #include <systemd/sd-daemon.h>
 
@@ -53,11 +54,30 @@ static void answer_until_retry(struct serve *serve, const volatile int *stop)
 	sd_notify(0, "WATCHDOG=1");
 }
 
+/*
+ * Opens the state if the other daemon has ended. It must exist: where its file system is not mounted any more, a new
+ * state would be one without jobs. Returns -EBUSY also if the file cannot be reached now, and logs that once.
+ */
+static int try_state(struct schedd *schedd, struct error *said, struct error *err)
+{
+	int code;
+
+	*err = (struct error){0};
+	code = schedd_open_state(schedd, false, err);
+	if (code == 0 || code == -EBUSY || code == -EINVAL || schedd->store)
+		return code;
+	if (strcmp(said->text, err->text) != 0)
+		log_warning("on standby: %s", err->text);
+	*said = *err;
+	return -EBUSY;
+}
+
 int schedd_wait_for_state(struct schedd *schedd, const struct serve_options *options, const volatile int *stop,
 			  struct error *err)
 {
 	struct serve *serve = NULL;
-	int code = schedd_open_state(schedd, err);
+	struct error said = {0};
+	int code = schedd_open_state(schedd, true, err);
 
 	if (code != -EBUSY || !schedd->options.standby)
 		return code;
@@ -70,8 +90,7 @@ int schedd_wait_for_state(struct schedd *schedd, const struct serve_options *opt
 	}
 	while (code == -EBUSY && !*stop) {
 		answer_until_retry(serve, stop);
-		*err = (struct error){0};
-		code = schedd_open_state(schedd, err);
+		code = try_state(schedd, &said, err);
 	}
 	serve_destroy(serve);
 	if (code == -EBUSY)

@@ -149,9 +149,9 @@ static int read_state(struct schedd *schedd, struct error *err)
 }
 
 /* Opens the store. If it is damaged and the options ask for it, first rebuilds it from its readable rows. */
-static struct store *open_store(const struct schedd_options *options, struct error *err)
+static struct store *open_store(const struct schedd_options *options, bool create, struct error *err)
 {
-	struct store *store = store_open(options->state, err);
+	struct store *store = create ? store_open(options->state, err) : store_open_old(options->state, err);
 	struct store_salvaged salvaged = {0};
 
 	if (store || !options->salvage || err->code != EINVAL)
@@ -193,11 +193,11 @@ static int begin(struct schedd *schedd, struct error *err)
 	return code;
 }
 
-int schedd_open_state(struct schedd *schedd, struct error *err)
+int schedd_open_state(struct schedd *schedd, bool create, struct error *err)
 {
 	int code;
 
-	schedd->store = open_store(&schedd->options, err);
+	schedd->store = open_store(&schedd->options, create, err);
 	code = schedd->store ? begin(schedd, err) : error_code(err, EINVAL);
 	return code == 0 ? store_commit(schedd->store, err) : code;
 }

@@ -41,6 +41,13 @@ for request in "GET /" "GET /metrics" "GET /healthz" "POST /v1/jobs" "PUT /v1/ma
 	method=${request% *}
 	check "$request is refused with 421" test "$(curl -s -o "$dir/body" -w '%{http_code}' --unix-socket "$dir/b" -X "$method" -H 'Content-Type: application/json' "http://localhost${request#* }")" = 421
 done
+mkdir "$dir/away" && mv "$dir"/state* "$dir/away"
+check "a state that cannot be reached, as on a file system that is not mounted: the standby says so" \
+	wait_for 30 grep -q "on standby: $dir/state: unable to open database file" "$dir/b.log"
+sleep 1 # it tries four times a second
+check "once, and waits" test "$(grep -c "unable to open" "$dir/b.log")" -eq 1
+check "it makes no new state" test ! -e "$dir/state"
+mv "$dir"/away/state* "$dir"
 start c
 check "the state needs no shared memory, so it may be on a file system of two hosts" test ! -e "$dir/state-shm"
 check "without --standby, a third one ends" wait_for 30 grep -q 'another process has this state file open' "$dir/c.log"

@@ -322,7 +322,7 @@ class Others:
             for account in rng.sample(["few", "small", "one", "group", "user"], 3):
                 self.add("-n", str(pick(rng, 1, 4)), "-A", account, "-t", "5")
         until = time.monotonic() + 20
-        while time.monotonic() < until and call("squeue", "-h", "-t", "PENDING", "-o", "%i")[1]:
+        while time.monotonic() < until and re.search("^(None|Resources|Priority)", call("squeue", "-h", "-t", "PENDING", "-o", "%r")[1], re.M):
             time.sleep(0.05)
         if share == 1 and rng.random() < 0.5:
             self.add("-n", "2")  # waits for nodes
