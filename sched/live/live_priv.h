@@ -220,8 +220,8 @@ int live_gangs_settle(struct live *live, double now_s);
 int live_build(struct live *live, double now_s, struct error *err);
 
 /*
- * jobs.c: has the network place a root for all tasks of the job that have neither ended nor been given up. Call it after
- * flownet_task_ended() for a task that returns: it is counted as ended. 0 or -errno.
+ * jobs.c: has the network place a root for all tasks of the job that have neither ended nor been given up. Call it
+ * after flownet_task_ended() for a task that returns: it is counted as ended. 0 or -errno.
  */
 int live_expect(struct live *live, const struct live_job *job);
 

@@ -265,6 +265,18 @@ static void remove_job(void *context, const struct live_job *job)
 	record_tasks(schedd->record, schedd->live, job, true);
 }
 
+/*
+ * After an I/O error, the lock on the file may be lost: a file system of two hosts gives it to the other daemon if this
+ * host is cut off, and may let this one write again later. Opening the file takes the lock or fails.
+ */
+static int open_again(struct schedd *schedd, struct error *err)
+{
+	*err = (struct error){0};
+	store_close(schedd->store);
+	schedd->store = store_open_old(schedd->options.state, err);
+	return schedd->store ? 0 : error_code(err, EIO);
+}
+
 int schedd_commit(struct schedd *schedd, struct error *lost)
 {
 	struct error err = {0};
@@ -297,8 +309,8 @@ int schedd_commit(struct schedd *schedd, struct error *lost)
 	if (schedd->trouble[0] == '\0')
 		log_warning("%s; changes are refused until it can be written again", err.text);
 	snprintf(schedd->trouble, sizeof schedd->trouble, "%.250s\n", err.text);
-	err = (struct error){0};
-	code = read_state(schedd, &err);
-	return code == 0 ? 1
-			 : error_set(lost, -code, "the state is lost in memory and cannot be read again: %s", err.text);
+	code = err.code == EIO ? open_again(schedd, &err) : 0;
+	if (code == 0)
+		code = read_state(schedd, &err);
+	return code == 0 ? 1 : error_set(lost, -code, "the state can neither be written nor read again: %s", err.text);
 }

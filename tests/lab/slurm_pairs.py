@@ -222,7 +222,7 @@ def compare(plain, asked):
         if record["JobState"] == other["JobState"] == "PENDING" and record["Priority"] != other["Priority"]:
             found.append("priority %s, with the comment %s" % (record["Priority"], other["Priority"]))
         limits = [r["Reason"] for r in (record, other) if re.match("QOS|Assoc|Max", r["Reason"])]
-        if limits and record["Reason"] != other["Reason"]:
+        if limits and record["Reason"] != other["Reason"] and "None" not in (record["Reason"], other["Reason"]):
             found.append("waits for %s, with the comment for %s" % (record["Reason"], other["Reason"]))
         if re.match("QOS|Assoc|Max", other["Reason"]) and asked.reserves:
             found.append("schedd reserves slots although %s" % other["Reason"])

@@ -328,7 +328,17 @@ Test(daemon, the_chart_has_a_point_every_ten_seconds)
 	live_destroy(schedd.live);
 }
 
-static int commit_code, load_code;
+static int commit_code, load_code, open_code;
+
+struct store *__real_store_open_old(const char *path, struct error *err);
+struct store *__wrap_store_open_old(const char *path, struct error *err);
+struct store *__wrap_store_open_old(const char *path, struct error *err)
+{
+	if (open_code == 0)
+		return __real_store_open_old(path, err);
+	error_set(err, open_code, "no open");
+	return NULL;
+}
 
 int __real_store_commit(struct store *store, struct error *err);
 int __wrap_store_commit(struct store *store, struct error *err);
@@ -373,9 +383,22 @@ Test(daemon, ends_if_the_state_can_neither_be_written_nor_read_again)
 	add_machine(schedd);
 	load_code = EIO;
 	cr_expect_eq(schedd_run(schedd, &stop, &err), -EIO);
-	cr_expect_str_eq(err.text, "the state is lost in memory and cannot be read again: no load");
+	cr_expect_str_eq(err.text, "the state can neither be written nor read again: no load");
 	schedd_destroy(schedd);
 	commit_code = load_code = 0;
+	/* After an I/O error, another daemon may have the lock. */
+	schedd = schedd_create(&options, &stop, &err);
+	cr_assert(schedd, "%s", err.text);
+	add_machine(schedd);
+	commit_code = EIO;
+	cr_expect_eq(schedd_commit(schedd, &err), 1, "%s", err.text);
+	cr_expect_eq(live_cluster(schedd->live)->machine_count, 0);
+	add_machine(schedd);
+	open_code = EBUSY;
+	cr_expect_eq(schedd_run(schedd, &stop, &err), -EBUSY);
+	cr_expect_str_eq(err.text, "the state can neither be written nor read again: no open");
+	schedd_destroy(schedd);
+	commit_code = open_code = 0;
 	schedd = schedd_create(&options, &stop, &err);
 	cr_assert(schedd, "%s", err.text);
 	cr_expect_eq(live_cluster(schedd->live)->machine_count, 0);
