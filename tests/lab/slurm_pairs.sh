@@ -10,7 +10,7 @@
 ip netns add "probe$$" 2>/dev/null && ip netns del "probe$$" || skip_all "network namespaces cannot be made here"
 [ -x "$bin/nomora-slurm" ] || skip_all "built without Slurm"
 
-lab=p$((BASHPID % 100000)) controller=h1 hosts=(h2 h3 h4 h5 h6 h7 h8 h9) accounts=${NOMORA_ACCOUNTS:-}
+settings=() lab=p$((BASHPID % 100000)) controller=h1 hosts=(h2 h3 h4 h5 h6 h7 h8 h9) accounts=${NOMORA_ACCOUNTS:-}
 . "$(dirname "$0")/slurm_cluster.sh"
 [ -z "$accounts" ] || has_accounting || skip_all "no slurmdbd and MariaDB"
 at_exit "$nomora" lab down --name "$lab"
@@ -37,7 +37,8 @@ random_mesh
 start_schedd
 start_agent --patience 10 # a job that schedd placed where Slurm cannot start it is late
 wait_for 60 has_slots 4 || { fail "schedd has the nodes" "$("$nomora" nodes 2>&1)" "$(cat "$dir/agent.log")"; plan; exit; }
-nsenter --net="/run/netns/$lab-h1" python3 "$(dirname "$0")/slurm_pairs.py" --lines "${NOMORA_PAIRS:-60}" --seed "${NOMORA_SEED:-1}" --mark "$dir" $([[ ${NOMORA_CONSUMES:-} != *Memory ]] || echo --memory) ${accounts:+--accounts} >"$dir/pairs"
+[[ ${NOMORA_CONSUMES:-} != *Memory ]] || settings=(--memory)
+nsenter --net="/run/netns/$lab-h1" python3 "$(dirname "$0")/slurm_pairs.py" --lines "${NOMORA_PAIRS:-60}" --seed "${NOMORA_SEED:-1}" --mark "$dir" "${settings[@]}" ${accounts:+--accounts} >"$dir/pairs"
 status=$?
 cat "$dir/pairs"
 if [ $status -ne 0 ]; then
