@@ -168,3 +168,10 @@ int ping_median(const struct host *host, const char *address, int64_t count, con
 	process_result_free(&result);
 	return code;
 }
+
+const char *rtt_unchecked_reason(const struct sweep_plan *plan)
+{
+	if (plan->rule)
+		return "the delay is that of a rule";
+	return plan->rtt_check ? NULL : "rtt-check is not set";
+}

@@ -227,6 +227,7 @@ static struct sweep_log_run run_entry(const struct sweeper *sweeper, const struc
 
 struct sweep_log_attempt journal_attempt_entry(const struct sweeper *sweeper, const struct sweep_attempt *attempt)
 {
+	const char *unchecked = rtt_unchecked_reason(sweeper->plan);
 	struct sweep_log_attempt entry = {
 		.run = run_entry(sweeper, attempt),
 		.elapsed_s = attempt->elapsed_s,
@@ -242,8 +243,6 @@ struct sweep_log_attempt journal_attempt_entry(const struct sweeper *sweeper, co
 		.processors = attempt->machine_after.our_processors,
 		.processors_used = processors_used(attempt),
 	};
-
-	const char *unchecked = attempt_unchecked_reason(sweeper->plan);
 
 	snprintf(entry.rtt_unchecked, sizeof entry.rtt_unchecked, "%s", unchecked ? unchecked : "");
 	memcpy(entry.started_at, attempt->started_at, sizeof entry.started_at);

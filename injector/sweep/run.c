@@ -180,13 +180,6 @@ static double settle_in_quiet(const struct sweep_plan *plan, const volatile sig_
 	return busy_percent;
 }
 
-const char *attempt_unchecked_reason(const struct sweep_plan *plan)
-{
-	if (plan->rule)
-		return "the delay is that of a rule";
-	return plan->rtt_check ? NULL : "rtt-check is not set";
-}
-
 /*
  * Measures the round trip without delay, to which that with delay is compared. If our prober has measured it,
  * takes that. Ping, which is affected more by the machine's load, measures it in each attempt.
@@ -231,7 +224,7 @@ static int set_delay(struct sweeper *sweeper, struct sweep_attempt *attempt, str
 {
 	const struct sweep_plan *plan = sweeper->plan;
 	struct delay_pair delay = path_split_delay(plan, attempt->run.delay_us);
-	bool checked = !attempt_unchecked_reason(plan);
+	bool checked = !rtt_unchecked_reason(plan);
 	int code = checked ? measure_without_delay(sweeper, attempt, err) : 0;
 
 	if (!code)

@@ -316,6 +316,9 @@ int ping_median(const struct host *host, const char *address, int64_t count, con
  */
 int ping_parse(const char *output, double *median_us);
 
+/* Returns why the round trips of this plan's runs are not checked, or NULL if they are. Pure. */
+const char *rtt_unchecked_reason(const struct sweep_plan *plan);
+
 /*
  * ---- commands.c: runs the plan's commands: sets the variables of their environment, marks them (orphans_mark()), and
  * handles their output and failures.
@@ -420,9 +423,6 @@ static inline struct injector_interval attempt_injector(const struct sweep_attem
 {
 	return injector_interval_between(&attempt->before, &attempt->after, attempt->elapsed_s);
 }
-
-/* Returns why the round trips of this plan's runs are not checked, or NULL if they are. Pure. */
-const char *attempt_unchecked_reason(const struct sweep_plan *plan);
 
 /* Applies the gates: fills attempt->reasons. Pure. */
 void attempt_judge(const struct sweep_plan *plan, struct sweep_attempt *attempt);

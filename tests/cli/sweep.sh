@@ -34,7 +34,7 @@ refuses_plan "a plan without commands" 1 'bad\.plan: client: no command' "$good"
 refuses_plan "a plan without metrics" 1 'metric: no metric' 'client = true'
 refuses_plan "an unknown name" 1 'bad\.plan:5: clint: there is no such option' 'clint = true'
 refuses_plan "a line that is none" 1 "bad\.plan:5: expected 'name = value'" 'client'
-refuses_plan "an unknown way to a metric" 1 "bad\.plan:6: metric 'a': 'yaml:x': expected regex:PATTERN, json:PATH" 'client = true' 'metric = a b higher yaml:x'
+refuses_plan "an unknown way to a metric" 1 "bad\.plan:6: metric 'a': 'yaml:x': expected regex:PATTERN, only:PATTERN, json:PATH" 'client = true' 'metric = a b higher yaml:x'
 refuses_plan "neither higher nor lower" 1 'expected higher or lower' 'client = true' 'metric = a b more exit'
 refuses_plan "a pattern that is wrong" 1 'pattern .* is invalid' 'client = true' 'metric = a b higher regex:(('
 refuses_plan "a pattern that would take gigabytes" 1 "bad\.plan:6: metric 'a': .* too large" 'client = true' 'metric = a b higher regex:(((a{1,255}){1,255}){1,255})'
