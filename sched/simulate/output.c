@@ -288,9 +288,22 @@ int simulate_write_jobs(const struct simulate *simulate, const char *folder, str
 	return file_writer_commit(writer, err);
 }
 
-static void print_duration(FILE *out, double seconds)
+/* Nothing is known of a run that was stopped before a job ended. */
+static void print_share(FILE *out, double share)
 {
-	if (seconds < 1)
+	if (isnan(share))
+		fprintf(out, " %6s", "-");
+	else
+		fprintf(out, " %5.1f%%", 100 * share);
+}
+
+static void print_percentile(FILE *out, const struct histogram *durations_us, double percent)
+{
+	double seconds = (double)histogram_percentile(durations_us, percent) / 1e6;
+
+	if (histogram_count(durations_us) == 0)
+		fprintf(out, " %10s", "-");
+	else if (seconds < 1)
 		fprintf(out, " %7.1f ms", seconds * 1e3);
 	else
 		fprintf(out, " %8.1f s", seconds);
@@ -369,12 +382,14 @@ void simulate_print_table(const struct simulate *simulate, FILE *out)
 			fprintf(out, "%-38s not run\n", policy->name);
 			continue;
 		}
-		fprintf(out, "%-38s %5.1f%% %5.1f%% %5.1f%%", policy->name, 100 * result->area,
-			100 * result->area_worst, 100 * result->task_mean);
-		print_duration(out, (double)histogram_percentile(result->placement_us, 50) / 1e6);
-		print_duration(out, (double)histogram_percentile(result->placement_us, 99) / 1e6);
-		print_duration(out, (double)histogram_percentile(result->cpu_us, 50) / 1e6);
-		print_duration(out, (double)histogram_percentile(result->cpu_us, 99) / 1e6);
+		fprintf(out, "%-38s", policy->name);
+		print_share(out, result->area);
+		print_share(out, result->area_worst);
+		print_share(out, result->task_mean);
+		print_percentile(out, result->placement_us, 50);
+		print_percentile(out, result->placement_us, 99);
+		print_percentile(out, result->cpu_us, 50);
+		print_percentile(out, result->cpu_us, 99);
 		fprintf(out, " %9" PRIu64 " %7.0f%s\n", result->migrations, result->waiting_mean,
 			result->complete ? "" : "  (stopped)");
 	}
