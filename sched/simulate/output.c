@@ -288,7 +288,7 @@ int simulate_write_jobs(const struct simulate *simulate, const char *folder, str
 	return file_writer_commit(writer, err);
 }
 
-/* Nothing is known of a run that was stopped before a job ended. */
+/* NAN: all jobs have one task. */
 static void print_share(FILE *out, double share)
 {
 	if (isnan(share))

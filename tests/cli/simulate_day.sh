@@ -200,6 +200,10 @@ wait $pid
 code=$?
 [ $code -eq 0 ] && [ "$(field stopped/summary.json 'd["complete"], d["policies"][0]["simulated_s"] < 86400')" = "(False, True)" ] &&
 	grep -q stopped stopped.txt && pass "SIGINT leaves partial results" || fail "SIGINT leaves partial results" "$code" "$(cat stopped.txt)"
+# The performance of a job of one task is not known.
+printf 'job,submit,run,tasks\na,0,10,1\n' >single.csv
+"$nomora" simulate --csv single.csv --keep-single --machines 2 --topology 1x2 -p random >single.txt 2>&1
+grep -Eq '^random +- +- +- ' single.txt && pass "what is not known is -" || fail "what is not known is -" "$(cat single.txt)"
 
 data=${NOMORA_DATA:-$source_root/../shared/data}
 if [ -d "$data/google2011" ]; then
