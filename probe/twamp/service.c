@@ -14,7 +14,8 @@
 
 #include <base/socket_address.h>
 
-enum { BACKLOG = 64, STEP_MS = 1000 };
+/* AGAIN_MS: time until the listener is looked at again if accept4() failed, for example without a free descriptor. */
+enum { BACKLOG = 64, STEP_MS = 1000, AGAIN_MS = 20 };
 /* A peer that is gone while its sessions run is noticed after about two minutes. */
 enum { KEEPALIVE_IDLE_S = 60, KEEPALIVE_GAP_S = 15, KEEPALIVE_COUNT = 4 };
 
@@ -85,8 +86,8 @@ static void turn_away(struct twamp_service *service, int fd, const uint8_t *rand
 	close(fd);
 }
 
-/* Accepts one connection. */
-static void welcome(struct twamp_service *service)
+/* Accepts one connection. Returns false if there is none, or none can be accepted now. */
+static bool welcome(struct twamp_service *service)
 {
 	const struct twamp_terms *terms = &service->terms;
 	struct sockaddr_storage from = {0};
@@ -98,16 +99,16 @@ static void welcome(struct twamp_service *service)
 	int fd = accept4(service->listener, (struct sockaddr *)&from, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	if (fd < 0)
-		return;
+		return false;
 	if (getrandom(random, sizeof random, 0) != sizeof random) {
 		close(fd);
-		return;
+		return true;
 	}
 	host = address_of_socket((struct sockaddr *)&from);
 	place = find_place(service, host);
 	if (!place || (terms->allow_count && !reflector_is_listed(terms->allow, terms->allow_count, host))) {
 		turn_away(service, fd, random);
-		return;
+		return true;
 	}
 	service->counters.connections++;
 	keep_alive(fd);
@@ -116,6 +117,7 @@ static void welcome(struct twamp_service *service)
 	twamp_server_begin(&place->server, terms, true, random, ns_now_monotonic(), &greeting);
 	if (!sends(fd, &greeting))
 		end(service, place);
+	return true;
 }
 
 /* Takes what has arrived, at most one buffer: the others have their turn. */
@@ -159,13 +161,14 @@ static void *run(void *context)
 {
 	struct twamp_service *service = context;
 	struct pollfd polled[TWAMP_CONNECTIONS + 2];
+	bool waits = false;
 
 	for (;;) {
 		polled[0] = (struct pollfd){service->stop, POLLIN, 0};
-		polled[1] = (struct pollfd){service->listener, POLLIN, 0};
+		polled[1] = (struct pollfd){waits ? -1 : service->listener, POLLIN, 0};
 		for (size_t i = 0; i < TWAMP_CONNECTIONS; i++) /* poll() skips those below 0 */
 			polled[i + 2] = (struct pollfd){service->connections[i].fd, POLLIN, 0};
-		if (poll(polled, TWAMP_CONNECTIONS + 2, STEP_MS) < 0 && errno != EINTR)
+		if (poll(polled, TWAMP_CONNECTIONS + 2, waits ? AGAIN_MS : STEP_MS) < 0 && errno != EINTR)
 			return NULL;
 		if (polled[0].revents)
 			return NULL;
@@ -173,8 +176,7 @@ static void *run(void *context)
 			if (service->connections[i].fd >= 0 && polled[i + 2].revents)
 				serve(service, &service->connections[i]);
 		end_late(service);
-		if (polled[1].revents)
-			welcome(service);
+		waits = polled[1].revents && !welcome(service);
 	}
 }
 
