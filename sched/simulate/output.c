@@ -288,8 +288,7 @@ int simulate_write_jobs(const struct simulate *simulate, const char *folder, str
 	return file_writer_commit(writer, err);
 }
 
-/* NAN: all jobs have one task. */
-static void print_share(FILE *out, double share)
+void simulate_print_share(FILE *out, double share)
 {
 	if (isnan(share))
 		fprintf(out, " %6s", "-");
@@ -383,9 +382,9 @@ void simulate_print_table(const struct simulate *simulate, FILE *out)
 			continue;
 		}
 		fprintf(out, "%-38s", policy->name);
-		print_share(out, result->area);
-		print_share(out, result->area_worst);
-		print_share(out, result->task_mean);
+		simulate_print_share(out, result->area);
+		simulate_print_share(out, result->area_worst);
+		simulate_print_share(out, result->task_mean);
 		print_percentile(out, result->placement_us, 50);
 		print_percentile(out, result->placement_us, 99);
 		print_percentile(out, result->cpu_us, 50);

@@ -190,7 +190,10 @@ static int figure_5(const struct simulate *simulate, FILE *out, struct error *er
 static void print_cell(FILE *out, double value, double published, double unit, const char *format)
 {
 	fputs("<td>", out);
-	fprintf(out, format, value * unit);
+	if (isnan(value))
+		fputs("-", out);
+	else
+		fprintf(out, format, value * unit);
 	if (published > 0) {
 		fputs(" <i>(", out);
 		fprintf(out, format, published * unit);

@@ -22,6 +22,8 @@ void simulate_print_window(const struct simulate *simulate, FILE *out);
 
 /* output.c: the settings in nomora.simulate/1; NULL = out of memory. */
 json_t *simulate_settings_json(const struct simulate *simulate);
+/* Prints a cell of a table: a blank and percent, or "-" for NAN, as of a workload whose jobs all have one task. */
+void simulate_print_share(FILE *out, double share);
 
 /*
  * day.c: makes the folder if it does not exist, and sets *made to whether it made it. Does nothing if `folder` is NULL.

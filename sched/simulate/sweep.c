@@ -63,13 +63,24 @@ static void print_table(const struct simulate_sweep *sweep, const struct outcome
 		for (size_t p = 0; p < outcomes->policy_count; p++) {
 			const struct outcome *row = &outcomes->rows[v][p];
 
-			fprintf(out, "%-12s %-38s %5.1f%% %5.1f%% %5.1f%% %9.3f s %9.3f s %9.2f %8.0f\n",
-				sweep->texts[v], outcomes->names[p], 100 * row->area, 100 * row->worst,
-				100 * row->task_mean, row->placement_p50_s, row->placement_p99_s, row->migrations,
-				row->waiting);
+			fprintf(out, "%-12s %-38s", sweep->texts[v], outcomes->names[p]);
+			simulate_print_share(out, row->area);
+			simulate_print_share(out, row->worst);
+			simulate_print_share(out, row->task_mean);
+			fprintf(out, " %9.3f s %9.3f s %9.2f %8.0f\n", row->placement_p50_s, row->placement_p99_s,
+				row->migrations, row->waiting);
 		}
 	}
 	fprintf(out, "\nMIGRATED is per task-hour; the other columns are those of a single run.\n");
+}
+
+/* An unknown share is an empty field. */
+static void write_share(FILE *out, double share)
+{
+	if (isnan(share))
+		fputc(',', out);
+	else
+		fprintf(out, ",%.6f", share);
 }
 
 static int write_csv(const struct simulate_sweep *sweep, const struct outcomes *outcomes, const char *folder,
@@ -92,9 +103,12 @@ static int write_csv(const struct simulate_sweep *sweep, const struct outcomes *
 		for (size_t p = 0; p < outcomes->policy_count; p++) {
 			const struct outcome *row = &outcomes->rows[v][p];
 
-			fprintf(out, "%s,\"%s\",%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.3f,%.3f\n", sweep->texts[v],
-				outcomes->names[p], row->area, row->worst, row->task_mean, row->placement_p50_s,
-				row->placement_p99_s, row->migrations, row->waiting, row->cpu_s);
+			fprintf(out, "%s,\"%s\"", sweep->texts[v], outcomes->names[p]);
+			write_share(out, row->area);
+			write_share(out, row->worst);
+			write_share(out, row->task_mean);
+			fprintf(out, ",%.6f,%.6f,%.6f,%.3f,%.3f\n", row->placement_p50_s, row->placement_p99_s,
+				row->migrations, row->waiting, row->cpu_s);
 		}
 	}
 	return file_writer_commit(writer, err);

@@ -202,8 +202,12 @@ code=$?
 	grep -q stopped stopped.txt && pass "SIGINT leaves partial results" || fail "SIGINT leaves partial results" "$code" "$(cat stopped.txt)"
 # The performance of a job of one task is not known.
 printf 'job,submit,run,tasks\na,0,10,1\n' >single.csv
-"$nomora" simulate --csv single.csv --keep-single --machines 2 --topology 1x2 -p random >single.txt 2>&1
-grep -Eq '^random +- +- +- ' single.txt && pass "what is not known is -" || fail "what is not known is -" "$(cat single.txt)"
+single=("$nomora" simulate --csv single.csv --keep-single --machines 2 --topology 1x2 -p random)
+check "jobs of one task" "${single[@]}" -o single
+"${single[@]}" >single.txt && "${single[@]}" --sweep seed=1,2 -o single_sweep >>single.txt
+check "what is not known is - in tables" test "$(grep -Ec '^([12] +)?random +- +- +- ' single.txt)" -eq 3
+check "and an empty field in sweep.csv" test "$(grep -Ec '^[12],"random",,,,[0-9]' single_sweep/sweep.csv)" -eq 2
+check "and never nan" test -z "$(grep -rIlw -e nan -e -nan single single_sweep single.txt)"
 
 data=${NOMORA_DATA:-$source_root/../shared/data}
 if [ -d "$data/google2011" ]; then
