@@ -127,6 +127,15 @@ static double half_width(const double *before, const double *after, size_t count
 	return quantile_student(0.05, (double)count - 1) * sqrt(squares / (double)(count - 1) / (double)count);
 }
 
+/* "-" for NAN, as of a workload whose jobs all have one task. */
+static void print_number(FILE *out, const char *format, double number)
+{
+	if (isnan(number))
+		fprintf(out, " %12s", "-");
+	else
+		fprintf(out, format, number);
+}
+
 static void print_differences(const struct samples *samples, char (*names)[SIMULATE_NAME_BYTES], size_t policy_count,
 			      FILE *out)
 {
@@ -138,10 +147,12 @@ static void print_differences(const struct samples *samples, char (*names)[SIMUL
 			const double *before = &samples->before[place(samples, p, m, 0)];
 			const double *after = &samples->after[place(samples, p, m, 0)];
 
-			fprintf(out, "  %-28s %12.3f %12.3f %+12.3f %12.3f\n", metrics[m].name,
-				mean(before, samples->seeds), mean(after, samples->seeds),
-				mean(after, samples->seeds) - mean(before, samples->seeds),
-				half_width(before, after, samples->seeds));
+			fprintf(out, "  %-28s", metrics[m].name);
+			print_number(out, " %12.3f", mean(before, samples->seeds));
+			print_number(out, " %12.3f", mean(after, samples->seeds));
+			print_number(out, " %+12.3f", mean(after, samples->seeds) - mean(before, samples->seeds));
+			print_number(out, " %12.3f", half_width(before, after, samples->seeds));
+			fputc('\n', out);
 		}
 	}
 }

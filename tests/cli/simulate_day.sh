@@ -206,6 +206,8 @@ single=("$nomora" simulate --csv single.csv --keep-single --machines 2 --topolog
 check "jobs of one task" "${single[@]}" -o single
 "${single[@]}" >single.txt && "${single[@]}" --sweep seed=1,2 -o single_sweep >>single.txt
 check "what is not known is - in tables" test "$(grep -Ec '^([12] +)?random +- +- +- ' single.txt)" -eq 3
+"${single[@]}" --what-if slots=3 --seeds 2 >>single.txt
+check "also as a difference" test "$(grep -Ec ' %( +-){4}$' single.txt)" -eq 3
 check "and an empty field in sweep.csv" test "$(grep -Ec '^[12],"random",,,,[0-9]' single_sweep/sweep.csv)" -eq 2
 check "and never nan" test -z "$(grep -rIlw -e nan -e -nan single single_sweep single.txt)"
 
