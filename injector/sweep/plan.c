@@ -204,7 +204,7 @@ int sweep_plan_check(const struct sweep_plan *plan, const char *file, struct err
 				"a rule has the same delay in both directions: expected direction = both");
 	place.field = "server-address";
 	if (plan->rtt_check && !plan->server_address && !plan->lab)
-		return error_at(err, place, EINVAL, "missing: rtt-check needs an address to ping");
+		return error_at(err, place, EINVAL, "missing: rtt-check measures the round trip to it");
 	return 0;
 }
 

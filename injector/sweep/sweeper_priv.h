@@ -304,6 +304,9 @@ int probe_median(struct sweeper *sweeper, int64_t count, double *median_us, stru
  */
 bool baseline_parse_route(const char *output, char *interface, size_t bytes);
 
+/* Returns why the round trips of this plan's runs are not checked, or NULL if they are. Pure. */
+const char *rtt_unchecked_reason(const struct sweep_plan *plan);
+
 /* With ping, where our prober cannot measure. */
 
 /* Measures the median of `count` pings, µs. Returns 0, or -errno with err set. */
@@ -315,9 +318,6 @@ int ping_median(const struct host *host, const char *address, int64_t count, con
  * Pure.
  */
 int ping_parse(const char *output, double *median_us);
-
-/* Returns why the round trips of this plan's runs are not checked, or NULL if they are. Pure. */
-const char *rtt_unchecked_reason(const struct sweep_plan *plan);
 
 /*
  * ---- commands.c: runs the plan's commands: sets the variables of their environment, marks them (orphans_mark()), and

@@ -165,8 +165,7 @@ static int read_jobs(struct executor *executor, struct error *err)
 	return code;
 }
 
-/* Brings executor->known up to date. An answer for 5,000 machines takes schedd 13 ms, one for those that changed 0.2
- * ms. */
+/* Brings executor->known up to date. All of 5,000 machines take schedd 13 ms of CPU, those that changed 0.1 ms. */
 static int read_machines(struct executor *executor, struct error *err)
 {
 	char path[64];

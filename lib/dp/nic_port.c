@@ -56,9 +56,9 @@ static uint16_t transmit(void *handle, struct rte_mbuf **packets, uint16_t count
 }
 
 /*
- * Runs in EAL's interrupt thread. An event after which only the speed is another one is no change: net_e1000_em reports
- * a link twice when it comes up. An event after which nothing is another one is a change: the link was down, or up, for
- * a moment.
+ * Runs in EAL's interrupt thread. If the link has the same state as at the last event, it was down, or up, for a moment
+ * in between: that is a change. But if its speed is another one, the driver only reports the speed, as net_e1000_em
+ * does after the link came up.
  */
 static int link_changed(uint16_t id, enum rte_eth_event_type event, void *context, void *result)
 {

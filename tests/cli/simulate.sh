@@ -3,11 +3,7 @@
 # nomora simulate and tracegen: the formats of workloads, a trace written and read, journals, bad traces; a short day with
 # most options, for the sanitizers. simulate_day.sh has the days.
 . "$(dirname "$0")/lib.sh"
-cd "$scratch" || exit 1
-curves=$source_root/curves
-simulate=("$nomora" simulate --curves "$curves")
-small=(--machines 200 --slots 4 --hours 0.2 --topology 4x10 --check)
-field() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
+. "$(dirname "$0")/simulate_lib.sh"
 
 # Without a look at the results.
 short=(--machines 60 --slots 4 --hours 0.1 --topology 4x10 --check)

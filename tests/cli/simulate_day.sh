@@ -3,11 +3,7 @@
 # nomora simulate: synthetic days with every policy, their files and reports, moves, what-if and sweeps, checkpoints,
 # signals; the first hour of Google's trace if its data is available. simulate.sh has the formats.
 . "$(dirname "$0")/lib.sh"
-cd "$scratch" || exit 1
-curves=$source_root/curves
-simulate=("$nomora" simulate --curves "$curves")
-small=(--machines 200 --slots 4 --hours 0.2 --topology 4x10 --check)
-field() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
+. "$(dirname "$0")/simulate_lib.sh"
 without_wall() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); [p.pop("wall") for p in d["policies"]]; print(json.dumps(d))' "$1"; }
 
 run "${simulate[@]}" "${small[@]}" -o day

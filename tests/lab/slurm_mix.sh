@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A mix of 200 jobs on a Slurm of eight nodes, submitted at once, with and without the documented comment in turns:
-# the time until all have ended, and the share of the CPUs in use. The median of the comment's runs is at most 2 % and
-# 1 s later. On demand: it needs a quiet machine and some six minutes. NOMORA_JOBS: number of jobs; NOMORA_SEED: their
+# the time until all have ended, and the share of the CPUs in use. By the medians, the comment costs at most 2 % of the
+# time and 1 % of the CPUs. On demand: it needs a quiet machine and some six minutes. NOMORA_JOBS: number of jobs; NOMORA_SEED: their
 # seed; NOMORA_ROUNDS: runs of each kind.
 . "$(dirname "$0")/../cli/lib.sh"
 
@@ -47,8 +47,11 @@ for ((r = 0; r < ${NOMORA_ROUNDS:-2}; r++)); do
 	run_mix comment --comment=nomora:curve=memcached,move=no
 	placed=$(ctl scontrol show job | grep -cE 'AdminComment=nomora:slurm-[0-9a-f]+-[0-9]+ ')
 done
-median() { sort -n "$dir/$1" | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
-check "the comment costs at most 2 % and 1 s: $(median plain), $(median comment) s" \
-	awk -v plain="$(median plain)" -v comment="$(median comment)" 'BEGIN { exit !(comment <= 1.02 * plain + 1) }'
+median() { cut -d " " -f "$2" "$dir/$1" | sort -n | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
+at_most() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a <= b) }'; }
+check "the comment costs at most 2 % of the time: $(median plain 1), $(median comment 1) s" \
+	at_most "$(median comment 1)" "$(awk -v s="$(median plain 1)" 'BEGIN { print 1.02 * s }')"
+check "and 1 % of the CPUs: $(median plain 2), $(median comment 2) % are in use" \
+	at_most "$(awk -v u="$(median plain 2)" 'BEGIN { print 0.99 * u }')" "$(median comment 2)"
 check "schedd placed jobs of the last minute: $placed" test "$placed" -gt 0
 plan

@@ -500,14 +500,20 @@ static void list_fresh(int before)
 		make_job(JOB_COMPLETE, mark, 100);
 }
 
+/* A job that schedd decided about at once is kept in the first `kept` turns, and removed in the next one. */
+static void expect_removed_after(int kept, void (*before)(int turn))
+{
+	before_turn = before;
+	schedd_has_next(0, 3);
+	run_turns(kept);
+	TOLD("");
+	run_turns(kept + 1);
+	cr_assert(strncmp(told, "DELETE /v1/jobs/slurm-", 22) == 0 && strstr(told, "-1 \n"), "%s", told);
+}
+
 Test(slurm_turns, a_fresh_job_is_removed_only_when_slurm_lists_its_end)
 {
-	before_turn = list_fresh;
-	schedd_has_next(0, 3);
-	run_turns(3);
-	TOLD("");
-	run_turns(4);
-	cr_assert(strncmp(told, "DELETE /v1/jobs/slurm-", 22) == 0 && strstr(told, "-1 \n"), "%s", told);
+	expect_removed_after(3, list_fresh);
 }
 
 static void refuse_fresh(int before)
@@ -520,12 +526,7 @@ static void refuse_fresh(int before)
 /* Slurm refuses the job after schedd has decided, by a limit of its QOS for example. */
 Test(slurm_turns, a_refused_job_is_removed_after_some_seconds)
 {
-	before_turn = refuse_fresh;
-	schedd_has_next(0, 3);
-	run_turns(2);
-	TOLD("");
-	run_turns(3);
-	cr_assert(strncmp(told, "DELETE /v1/jobs/slurm-", 22) == 0 && strstr(told, "-1 \n"), "%s", told);
+	expect_removed_after(2, refuse_fresh);
 }
 
 /* schedd did not decide in time, and Slurm places the job: schedd reserves no slots for it. */

@@ -133,7 +133,7 @@ static bool wait_for_state(const struct latency_matrix *live, const char *to, en
 	return false;
 }
 
-static atomic_int rows_fail; /* so many calls of mesh_row_add() */
+static atomic_int rows_fail; /* number of calls of mesh_row_add() that fail next */
 
 int __real_mesh_row_add(struct mesh_row *row, const struct agent_row *window);
 int __wrap_mesh_row_add(struct mesh_row *row, const struct agent_row *window);
