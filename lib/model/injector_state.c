@@ -463,7 +463,10 @@ static double mean_us(const struct injector_state_lateness *before, const struct
 	double sum_ns = zero_if_unknown(after->mean_ns) * (double)after->count -
 			zero_if_unknown(before->mean_ns) * (double)before->count;
 
-	return after->count > before->count ? fmax(sum_ns, 0) / (double)(after->count - before->count) / 1e3 : NAN;
+	if (after->count <= before->count)
+		return NAN;
+	/* in whole picoseconds: the difference of two large sums leaves some 1e-12 where there is no delay */
+	return rint(fmax(sum_ns, 0) / (double)(after->count - before->count) * 1e3) / 1e6;
 }
 
 /* Sets *rest to the packets that only `after` counts. Returns their number. */

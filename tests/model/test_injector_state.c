@@ -215,6 +215,16 @@ Test(injector_state, the_delays_of_an_interval_are_those_of_its_own_packets)
 		  "no packet left");
 }
 
+/* The sums of the two states, 4 * 27/7 and 9 * 12/7 ns, differ by 2e-15 as doubles. */
+Test(injector_state, packets_without_delay_have_none)
+{
+	static struct injector_state_totals before, after;
+
+	before.delays[0].lateness = (struct injector_state_lateness){.mean_ns = 3.857142857142857, .count = 4};
+	after.delays[0].lateness = (struct injector_state_lateness){.mean_ns = 1.7142857142857144, .count = 9};
+	cr_assert_eq(injector_interval_between(&before, &after, 2).delays[0].applied_us, 0);
+}
+
 Test(injector_state, the_delays_that_modes_have_chosen_count_instead_of_the_set_one)
 {
 	static struct injector_state_totals before = {.delay_us = {50, 50}}, after;
