@@ -106,12 +106,14 @@ static int check_delay(const struct injector *injector, const double delay_us[IN
 	return 0;
 }
 
-static const struct line_config *make_config(const struct injector *injector)
+static const struct line_config *make_config(const struct injector *injector, struct error *err)
 {
 	struct line_config *config = calloc(1, sizeof *config);
 
-	if (!config)
+	if (!config) {
+		error_set(err, ENOMEM, "no memory for a configuration");
 		return NULL;
+	}
 	config->subtract_cycles = (uint64_t)llround(injector->subtract_ns / injector->clock.ns_per_cycle);
 	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++) {
 		config->delay_cycles[i] = (uint64_t)llround(injector->delay_us[i] * 1e3 / injector->clock.ns_per_cycle);
@@ -231,7 +233,7 @@ struct injector *injector_create(const struct injector_settings *settings, const
 		return NULL;
 	}
 	memcpy(injector->delay_us, settings->delay_us, sizeof injector->delay_us);
-	injector->config = make_config(injector);
+	injector->config = make_config(injector, err);
 	if (!injector->config || create_line(injector, settings, INJECTOR_AB, err) ||
 	    create_line(injector, settings, INJECTOR_BA, err)) {
 		injector_destroy(injector);
@@ -274,10 +276,10 @@ void injector_destroy(struct injector *injector)
 static int publish(struct injector *injector, struct error *err)
 {
 	const struct line_config *old = injector->config;
-	const struct line_config *config = make_config(injector);
+	const struct line_config *config = make_config(injector, err);
 
 	if (!config)
-		return error_set(err, ENOMEM, "no memory for a configuration");
+		return -ENOMEM;
 	injector->config = config;
 	for (unsigned int i = 0; i < injector->worker_count; i++)
 		atomic_store_explicit(&injector->workers[i].next_config, config, memory_order_release);

@@ -190,7 +190,8 @@ static int build_arguments(struct arguments *arguments, const struct dp_eal_opti
 	return 0;
 }
 
-static int explain_failure(const struct arguments *arguments, struct error *err)
+/* EAL reports EINVAL for much that is not an argument, as when memory is short: it is the user's only if one is. */
+static int explain_failure(const struct arguments *arguments, bool users, struct error *err)
 {
 	int code = rte_errno > 0 ? rte_errno : EIO;
 	char line[2048] = "";
@@ -198,8 +199,9 @@ static int explain_failure(const struct arguments *arguments, struct error *err)
 
 	for (int i = 1; i < arguments->count && length < sizeof line; i++)
 		length += (size_t)snprintf(line + length, sizeof line - length, " %s", arguments->items[i]);
-	return error_set(err, code, "DPDK does not start: %s (EAL said \"%s\"; its arguments were:%.600s)",
-			 strerror(code), dp_eal_last_log(), line);
+	return error_set(err, code == EINVAL && !users ? EIO : code,
+			 "DPDK does not start: %s (EAL said \"%s\"; its arguments were:%.600s)", strerror(code),
+			 dp_eal_last_log(), line);
 }
 
 /*
@@ -255,7 +257,7 @@ int dp_eal_start(const struct dp_eal_options *options, struct error *err)
 		status = rte_eal_init(arguments.count, words) < 0 ? -1 : 0;
 		dp_eal_log_mute(false);
 		if (status)
-			status = explain_failure(&arguments, err);
+			status = explain_failure(&arguments, options->extra_count > 0, err);
 		remove_runtime_folders();
 	}
 	free_arguments(&arguments);

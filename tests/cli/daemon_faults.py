@@ -29,7 +29,7 @@ from daemon_faults_agents import Cluster, MeshAgent, SlurmAgent
 from daemon_faults_base import BIN, NODES, SOURCE, WITH_US, Daemon, Ended, Mesh, Unix, Wrong, exchange, nomora, wait_until
 
 CHOSEN = os.environ.get("NOMORA_FAULTS", "")
-SEED = int(os.environ.get("NOMORA_FAULTS_SEED", "0")) or time.time_ns() % 10 ** 6
+SEED = int(os.environ.get("NOMORA_FAULTS_SEED", "1"))
 FAULTS = 8         # per daemon, unless all are tried
 REPEATED = 3       # number of times that the same message may appear
 MEMORY = ("malloc", "calloc", "realloc")
@@ -241,6 +241,7 @@ class Inject(Daemon):
     """The control socket of a delay line."""
 
     program = "nomora-injector"
+    found = ("make_config",)
     skipped = ("pthread_create",)  # DPDK aborts
 
     def arguments(self):
