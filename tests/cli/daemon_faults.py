@@ -410,14 +410,14 @@ def main():
                     for place, _, phase in (found.partition(":") for found in DAEMONS[name].found):
                         chosen += [fault for fault in faults if fault.place.split(".")[0] == place and fault.phase == (phase or "start")
                                    and fault.function in FOUND_CALLS][:1]
-                wrong = failed = 0
+                wrong, failed = "", 0
                 for fault, (text, happened) in zip(chosen, pool.map(lambda fault: run_fault(top, fault), chosen)):
-                    wrong += text is not None
+                    wrong = wrong or text or ""
                     failed += happened
                     if text:
                         print(f"# {fault.name()}: {text}".replace("\n", "\n# "), flush=True)
                 print(f"{'not ok' if wrong or not failed else 'ok'} {number} - {name}: {failed} of {len(chosen)} faults happened; "
-                      f"it has {len(faults)}", flush=True)
+                      f"it has {len(faults)}{wrong and '; first: ' + wrong.splitlines()[0].replace('#', '')}", flush=True)
     finally:
         Cluster.end_all()
         shutil.rmtree(top, ignore_errors=True)
