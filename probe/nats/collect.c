@@ -11,7 +11,6 @@
 enum {
 	LOOK_MS = 100, /* interval of checks of the stop flag */
 	BATCH_ROWS = 4096,
-	PENDING_BYTES = 256 << 20, /* limit of libnats's queue while a batch is written: a million rows */
 };
 
 struct collector {
@@ -20,7 +19,6 @@ struct collector {
 	struct latency_matrix *live;
 	struct latency_matrix *known; /* the peers' names, as a hash set; NULL = all hosts are accepted */
 	struct mesh_link link;
-	natsSubscription *subscription;
 	struct mesh_message *batch; /* [BATCH_ROWS] */
 	size_t count;
 	bool maxima_old; /* rows or statuses have changed since the maxima were computed */
@@ -186,50 +184,25 @@ static int take_status(struct collector *collector, const natsMsg *raw, struct e
 static int step(struct collector *collector, struct error *err)
 {
 	int64_t wait_ms = LOOK_MS;
-	int code;
 
 	while (collector->count < BATCH_ROWS) {
 		natsMsg *raw = NULL;
-		natsStatus status = natsSubscription_NextMsg(&raw, collector->subscription, wait_ms);
+		int code = mesh_link_next(&collector->link, wait_ms, &raw, err);
 
-		if (status == NATS_OK) {
-			const char *subject = natsMsg_GetSubject(raw);
-
-			code = 0;
-			if (mesh_status_is(subject))
-				code = take_status(collector, raw, err);
-			else if (!mesh_membership_is(subject)) /* for hosts and their keeper */
-				take_message(collector, raw);
-			natsMsg_Destroy(raw);
-			if (code)
-				return code;
-			wait_ms = 0; /* only messages that are already queued */
-			continue;
-		}
-		/* NATS_SLOW_CONSUMER: libnats dropped messages and counted them; the collector continues. */
-		if (status != NATS_TIMEOUT && status != NATS_SLOW_CONSUMER) {
-			code = mesh_link_check(&collector->link, err);
-			return code ? code : error_set(err, EIO, "NATS: %s", natsStatus_GetText(status));
-		}
-		break;
+		if (code)
+			return code;
+		if (!raw)
+			break;
+		if (mesh_status_is(natsMsg_GetSubject(raw)))
+			code = take_status(collector, raw, err);
+		else if (!mesh_membership_is(natsMsg_GetSubject(raw))) /* for hosts and their keeper */
+			take_message(collector, raw);
+		natsMsg_Destroy(raw);
+		if (code)
+			return code;
+		wait_ms = 0; /* only messages that are already queued */
 	}
 	return put_batch(collector, err);
-}
-
-static int subscribe(struct collector *collector, struct error *err)
-{
-	char subject[MESH_PREFIX_BYTES + 2];
-	natsStatus status;
-	int code;
-
-	snprintf(subject, sizeof subject, "%s.>", collector->options->bus.prefix);
-	status = natsConnection_SubscribeSync(&collector->subscription, collector->link.connection, subject);
-	if (status == NATS_OK)
-		status = natsSubscription_SetPendingLimits(collector->subscription, -1, PENDING_BYTES);
-	if (status == NATS_OK)
-		return 0;
-	code = mesh_link_check(&collector->link, err); /* the server may have refused the credentials meanwhile */
-	return code ? code : error_set(err, EIO, "cannot subscribe: %s", natsStatus_GetText(status));
 }
 
 static int prepare(struct collector *collector, struct error *err)
@@ -252,6 +225,7 @@ static int collect(struct collector *collector, const volatile sig_atomic_t *sto
 {
 	struct mesh_recorder_options record = collector->options->record;
 	struct mesh_recorder *recorder = NULL;
+	char subject[MESH_PREFIX_BYTES + 2];
 	int64_t dropped = 0;
 	int code = 0;
 
@@ -261,12 +235,13 @@ static int collect(struct collector *collector, const volatile sig_atomic_t *sto
 		code = recorder ? 0 : error_code(err, EIO);
 	}
 	code = code ? code : mesh_link_open(&collector->link, &collector->options->bus, stop, err);
-	code = code || *stop ? code : subscribe(collector, err);
+	snprintf(subject, sizeof subject, "%s.>", collector->options->bus.prefix);
+	code = code || *stop ? code : mesh_link_subscribe(&collector->link, subject, err);
 	while (!code && !*stop)
 		code = step(collector, err);
-	if (collector->subscription && natsSubscription_GetDropped(collector->subscription, &dropped) == NATS_OK)
+	if (collector->link.subscription &&
+	    natsSubscription_GetDropped(collector->link.subscription, &dropped) == NATS_OK)
 		collector->counts->dropped = (uint64_t)dropped;
-	natsSubscription_Destroy(collector->subscription);
 	mesh_link_close(&collector->link);
 	mesh_recorder_stop(recorder);
 	return code;

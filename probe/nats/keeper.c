@@ -23,7 +23,6 @@ enum {
 struct keeper {
 	const struct mesh_keeper_options *options;
 	struct mesh_link link;
-	natsSubscription *joins;
 	struct peers members;
 	char *all;            /* the list of all members, as text; NULL = no member */
 	struct error refusal; /* the last that was logged */
@@ -132,18 +131,12 @@ static int take(struct keeper *keeper, const natsMsg *raw, struct error *err)
 static int receive(struct keeper *keeper, struct error *err)
 {
 	natsMsg *raw = NULL;
-	natsStatus status = natsSubscription_NextMsg(&raw, keeper->joins, LOOK_MS);
-	int code;
+	int code = mesh_link_next(&keeper->link, LOOK_MS, &raw, err);
 
-	if (status == NATS_OK) {
+	if (raw)
 		code = take(keeper, raw, err);
-		natsMsg_Destroy(raw);
-		return code;
-	}
-	code = mesh_link_check(&keeper->link, err);
-	if (code || status == NATS_TIMEOUT || status == NATS_SLOW_CONSUMER)
-		return code;
-	return error_set(err, EIO, "NATS: %s", natsStatus_GetText(status));
+	natsMsg_Destroy(raw);
+	return code;
 }
 
 static int prepare(struct keeper *keeper, struct error *err)
@@ -160,7 +153,6 @@ int mesh_keeper(const struct mesh_keeper_options *options, const volatile sig_at
 {
 	struct keeper keeper = {.options = options};
 	char subject[MESH_PREFIX_BYTES + sizeof ".*.%join"];
-	natsStatus status = NATS_OK;
 	int code = prepare(&keeper, err);
 
 	if (code) {
@@ -169,13 +161,9 @@ int mesh_keeper(const struct mesh_keeper_options *options, const volatile sig_at
 	}
 	code = mesh_link_open(&keeper.link, &options->bus, stop, err);
 	snprintf(subject, sizeof subject, "%s.*.%%join", options->bus.prefix);
-	if (!code && !*stop)
-		status = natsConnection_SubscribeSync(&keeper.joins, keeper.link.connection, subject);
-	if (status != NATS_OK)
-		code = error_set(err, EIO, "cannot subscribe: %s", natsStatus_GetText(status));
+	code = code || *stop ? code : mesh_link_subscribe(&keeper.link, subject, err);
 	while (!code && !*stop)
 		code = receive(&keeper, err);
-	natsSubscription_Destroy(keeper.joins);
 	mesh_link_close(&keeper.link);
 	peers_free(&keeper.members);
 	free(keeper.all);

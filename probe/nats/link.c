@@ -8,7 +8,12 @@
 
 #include <base/log.h>
 
-enum { RECONNECT_WAIT_MS = 500, CLOSE_WAIT_MS = 10000, REASON_BYTES = 160 };
+enum {
+	RECONNECT_WAIT_MS = 500,
+	CLOSE_WAIT_MS = 10000,
+	REASON_BYTES = 160,
+	PENDING_BYTES = 256 << 20, /* limit of libnats's queue while messages are handled: a million rows */
+};
 
 static void on_connect(natsConnection *connection, void *closure)
 {
@@ -147,10 +152,42 @@ int mesh_link_open(struct mesh_link *link, const struct mesh_bus_options *option
 	return code;
 }
 
+int mesh_link_subscribe(struct mesh_link *link, const char *subject, struct error *err)
+{
+	natsStatus status = natsConnection_SubscribeSync(&link->subscription, link->connection, subject);
+	int code;
+
+	if (status == NATS_OK)
+		status = natsSubscription_SetPendingLimits(link->subscription, -1, PENDING_BYTES);
+	if (status == NATS_OK)
+		return 0;
+	code = mesh_link_check(link, err); /* the server may have refused the credentials meanwhile */
+	return code ? code : error_set(err, EIO, "cannot subscribe: %s", natsStatus_GetText(status));
+}
+
+int mesh_link_next(struct mesh_link *link, int64_t wait_ms, natsMsg **message, struct error *err)
+{
+	natsStatus status = natsSubscription_NextMsg(message, link->subscription, wait_ms);
+	int code;
+
+	if (status == NATS_OK)
+		return 0;
+	*message = NULL;
+	code = mesh_link_check(link, err);
+	/* NATS_SLOW_CONSUMER: libnats dropped messages and counted them. */
+	if (code || status == NATS_TIMEOUT || status == NATS_SLOW_CONSUMER)
+		return code;
+	return error_set(err, EIO, "NATS: %s", natsStatus_GetText(status));
+}
+
 void mesh_link_close(struct mesh_link *link)
 {
 	atomic_store(&link->closing, true);
+	/* First ends the thread that receives: until libnats 3.6, it may use a subscription after its end. */
+	natsConnection_Close(link->connection);
+	natsSubscription_Destroy(link->subscription);
 	natsConnection_Destroy(link->connection);
+	link->subscription = NULL;
 	link->connection = NULL;
 	/* Waits for libnats's threads: they must not call back into a destroyed link. */
 	nats_CloseAndWait(CLOSE_WAIT_MS);

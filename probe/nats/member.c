@@ -22,7 +22,6 @@ enum {
 struct member {
 	const struct mesh_member_options *options;
 	struct mesh_link link;
-	natsSubscription *lists;
 };
 
 /* Announces the host, with the list that it has now. A message that is lost is repeated after every_s. */
@@ -104,28 +103,12 @@ static int take_list(struct member *member, const natsMsg *raw, struct error *er
 static int receive(struct member *member, struct error *err)
 {
 	natsMsg *raw = NULL;
-	natsStatus status = natsSubscription_NextMsg(&raw, member->lists, LOOK_MS);
-	int code;
+	int code = mesh_link_next(&member->link, LOOK_MS, &raw, err);
 
-	if (status == NATS_OK) {
+	if (raw)
 		code = take_list(member, raw, err);
-		natsMsg_Destroy(raw);
-		return code;
-	}
-	code = mesh_link_check(&member->link, err);
-	if (code || status == NATS_TIMEOUT || status == NATS_SLOW_CONSUMER)
-		return code;
-	return error_set(err, EIO, "NATS: %s", natsStatus_GetText(status));
-}
-
-static int subscribe(struct member *member, struct error *err)
-{
-	char subject[MESH_SUBJECT_BYTES];
-	natsStatus status;
-
-	mesh_subject_of_host(member->options->bus.prefix, member->options->host.name, ".%peers", subject);
-	status = natsConnection_SubscribeSync(&member->lists, member->link.connection, subject);
-	return status == NATS_OK ? 0 : error_set(err, EIO, "cannot subscribe: %s", natsStatus_GetText(status));
+	natsMsg_Destroy(raw);
+	return code;
 }
 
 /* So that the agent can start: a list of this host alone, until a list has been received. */
@@ -141,13 +124,14 @@ int mesh_member(const struct mesh_member_options *options, const volatile sig_at
 {
 	struct member member = {.options = options};
 	int code = write_first(options, err);
+	char subject[MESH_SUBJECT_BYTES];
 	struct ns due = {0};
 
 	if (code)
 		return code;
 	code = mesh_link_open(&member.link, &options->bus, stop, err);
-
-	code = code || *stop ? code : subscribe(&member, err);
+	mesh_subject_of_host(options->bus.prefix, options->host.name, ".%peers", subject);
+	code = code || *stop ? code : mesh_link_subscribe(&member.link, subject, err);
 	while (!code && !*stop) {
 		struct ns now = ns_now_monotonic();
 
@@ -157,7 +141,6 @@ int mesh_member(const struct mesh_member_options *options, const volatile sig_at
 		}
 		code = code ? code : receive(&member, err);
 	}
-	natsSubscription_Destroy(member.lists);
 	mesh_link_close(&member.link);
 	return code;
 }
