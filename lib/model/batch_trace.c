@@ -172,6 +172,8 @@ static bool read_times(const struct reading *reading, char **fields, struct job 
 	if (isfinite(job->run_s) && reading->place[ELAPSED] >= 0 &&
 	    number_parse_double(fields[reading->place[ELAPSED]], &elapsed_s) == 0 && elapsed_s >= 0)
 		job->run_s = elapsed_s;
+	if (job->run_s == 0) /* slurmdbd may state an end as the start, too, of a job that never started */
+		job->run_s = NAN;
 	return true;
 }
 

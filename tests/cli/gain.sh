@@ -82,7 +82,7 @@ recomputed() {
 	if [ "$code" -eq 0 ] && problem=$(python3 check.py "$2" answer.json "$curves" 2>&1); then pass "$1"; else fail "$1" "exit $code" "$problem" "$err"; fi
 }
 # Which task was on which node: by the CPUs on each node that Slurm prints (job 1: h2*3, h5*1).
-exact='{"1": ["h2", "h2", "h2", "h5"], "2": ["h6", "h3", "h8"], "3": ["h3", "h3", "h3", "h4", "h4"], "6": ["h6", "h6", "h8"]}'
+exact='{"1": ["h2", "h2", "h2", "h5"], "2": ["h6", "h3", "h8"], "3": ["h3", "h3", "h3", "h4", "h4"], "7": ["h6", "h6", "h8"]}'
 run "${gain[@]}" --sacct "$slurm/scontrol.txt" --curve memcached
 recomputed "scontrol: today's performance is that of an independent computation" "$exact"
 check "scontrol needs no guess" test -z "$err"
@@ -94,7 +94,7 @@ recomputed "squeue: tasks are divided evenly" "${exact/'"h2", "h2", "h2", "h5"'/
 check "and a warning says so" grep -q 'tasks on each node of 2 jobs are not known' <<<"$err"
 run "${gain[@]}" --sacct "$slurm/sacct.txt" --curve memcached
 recomputed "sacct: the comment of a running job is not printed, so all have the default curve" \
-	'{"1": ["h2", "h2", "h5", "h5"], "2": ["h3", "h6", "h8"], "3": ["h3", "h3", "h3", "h4", "h4"], "6": ["h6", "h6", "h8"]}'
+	'{"1": ["h2", "h2", "h5", "h5"], "2": ["h3", "h6", "h8"], "3": ["h3", "h3", "h3", "h4", "h4"], "7": ["h6", "h6", "h8"]}'
 run "${gain[@]}" --sacct "$slurm/scontrol.txt"
 check "without --curve, a job without a comment is left out" \
 	python3 -c 'import json,sys; assert json.loads(sys.argv[1])["left_out"]["3"] == "it names no curve"' "$out"
@@ -102,7 +102,7 @@ check "without --curve, a job without a comment is left out" \
 # Curves come from users' comments: one that is not there, or is no name, costs its own job only.
 sed 's/nomora:curve=spark/nomora:curve=nothing/' "$slurm/squeue.txt" >unknown.txt
 run "${gain[@]}" --sacct unknown.txt --curve memcached
-recomputed "a job whose comment names an unknown curve is left out" '{"1": ["h2", "h2", "h5", "h5"], "3": ["h3", "h3", "h3", "h4", "h4"], "6": ["h6", "h6", "h8"]}'
+recomputed "a job whose comment names an unknown curve is left out" '{"1": ["h2", "h2", "h5", "h5"], "3": ["h3", "h3", "h3", "h4", "h4"], "7": ["h6", "h6", "h8"]}'
 check "with the reason" python3 -c 'import json
 assert "its curve '"'nothing'"': " in json.load(open("answer.json"))["left_out"]["2"], json.load(open("answer.json"))'
 refuses "an unknown --curve" 1 'error: --curve nothing: ' "$nomora" gain --latency mesh.csv --curves "$curves" --sacct "$slurm/squeue.txt" --curve nothing
