@@ -87,7 +87,7 @@ class Daemon:
         pass
 
     def start(self, variables):
-        environment = {**os.environ, "ASAN_OPTIONS": "", **variables}
+        environment = {"MALLOC_PERTURB_": "165", **os.environ, "ASAN_OPTIONS": "", **variables}
         if variables:
             environment["LD_PRELOAD"] = LIBRARY
         with open(self.at("messages"), "ab") as messages, open(self.at("printed"), "wb") as printed:
