@@ -9,8 +9,8 @@
 #include <probe/nats/bus.h>
 
 enum {
-	LOOK_MS = 100, /* interval of checks of the stop flag */
-	BATCH_ROWS = 4096,
+	LOOK_MS = 100,     /* interval of checks of the stop flag */
+	BATCH_ROWS = 4096, /* number of messages */
 };
 
 struct collector {
@@ -180,12 +180,15 @@ static int take_status(struct collector *collector, const natsMsg *raw, struct e
 	return code;
 }
 
-/* Waits for a message, adds those that are already queued, and writes them together. */
+/*
+ * Waits for a message, adds those that are already queued, and writes them together. Refused ones count, too: a flood
+ * of them must not keep the others from the matrix.
+ */
 static int step(struct collector *collector, struct error *err)
 {
 	int64_t wait_ms = LOOK_MS;
 
-	while (collector->count < BATCH_ROWS) {
+	for (int i = 0; i < BATCH_ROWS; i++) {
 		natsMsg *raw = NULL;
 		int code = mesh_link_next(&collector->link, wait_ms, &raw, err);
 

@@ -12,7 +12,10 @@ enum {
 	RECONNECT_WAIT_MS = 500,
 	CLOSE_WAIT_MS = 10000,
 	REASON_BYTES = 160,
-	PENDING_BYTES = 256 << 20, /* limit of libnats's queue while messages are handled: a million rows */
+	/* Limits of libnats's queue while messages are handled: a million rows, or short messages with 0.2 kB of its
+	   own each. */
+	PENDING_BYTES = 256 << 20,
+	PENDING_MESSAGES = 1 << 20,
 };
 
 static void on_connect(natsConnection *connection, void *closure)
@@ -158,7 +161,7 @@ int mesh_link_subscribe(struct mesh_link *link, const char *subject, struct erro
 	int code;
 
 	if (status == NATS_OK)
-		status = natsSubscription_SetPendingLimits(link->subscription, -1, PENDING_BYTES);
+		status = natsSubscription_SetPendingLimits(link->subscription, PENDING_MESSAGES, PENDING_BYTES);
 	if (status == NATS_OK)
 		return 0;
 	code = mesh_link_check(link, err); /* the server may have refused the credentials meanwhile */
