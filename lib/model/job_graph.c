@@ -185,9 +185,12 @@ static int by_tasks(const void *left, const void *right)
 /* Sorts the edges, and adds up the weights and MB of those between the same two tasks. */
 static void merge(struct edges *edges)
 {
-	size_t left = 0;
+	size_t left = 0, sorted = 1;
 
-	qsort(edges->items, edges->count, sizeof *edges->items, by_tasks);
+	while (sorted < edges->count && by_tasks(&edges->items[sorted - 1], &edges->items[sorted]) <= 0)
+		sorted++;
+	if (sorted < edges->count) /* else, half of the time to read all-to-all of 1,000 */
+		qsort(edges->items, edges->count, sizeof *edges->items, by_tasks);
 	for (size_t e = 0; e < edges->count; e++) {
 		const struct edge *edge = &edges->items[e];
 		struct edge *last = left > 0 ? &edges->items[left - 1] : NULL;
