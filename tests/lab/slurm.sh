@@ -96,6 +96,9 @@ start_slurm "${plugin_lines[@]}" TopologyPlugin=topology/tree PriorityType=prior
 	PreemptType=preempt/partition_prio PreemptMode=REQUEUE "PartitionName=low Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=0"
 within 120 "seven nodes are idle" all_idle
 check "every pair of hosts is measured" measure
+# injector SIGNAL: it takes a whole CPU, and only measure() and the MPI job use h3's link.
+injector() { ip netns pids "$lab-inj" | xargs -r kill "-$1"; }
+injector STOP
 start_schedd
 start_agent "${agent_options[@]}" --migrate on
 within 60 "schedd has the nodes with their CPUs, in the racks of Slurm's topology" has_slots 2
@@ -223,6 +226,7 @@ END
 ran() { wait_for 60 test -e "$dir/ran.$1"; }
 
 # --- placed, with counts; only h3 and h4 are free
+injector CONT
 for host in h2 h5 h6 h7; do drain $host; done
 begin drain h8
 within 60 "drained by hand: schedd knows" in_state h8 draining
@@ -260,6 +264,7 @@ check "its ranks start where they were decided" ranks_as_decided 1
 check "the agent says why" grep -qE "job $first: moves for a predicted performance of (1|0\.[6-9])[.0-9]* instead of 0\.[0-9]+" "$dir/agent.log"
 "$nomora" inject-ctl "/run/nomora/$lab-h3.sock" set delay_us=0 >/dev/null
 check "the delay is gone from the mesh" measure
+"$nomora" inject-ctl "/run/nomora/$lab-h3.sock" stop >/dev/null # no MPI job comes to h3 any more
 here=$(layout "$first")
 
 # --- schedd hangs: no job waits longer than the agent's --patience (2 s) and a second
