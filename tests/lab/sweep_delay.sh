@@ -20,7 +20,7 @@ order = ascending
 attempts = 4
 share-machine = true
 max-stall-percent = 100
-client = ping -q -n -i 0.02 -c 40 10.77.0.1
+client = ping -q -n -i 0.01 -c 40 10.77.0.1
 metric = rtt ms lower regex:= [0-9.]+/([0-9.]+)
 rtt-check = true
 END
