@@ -41,7 +41,7 @@ stop() {
 }
 # Median and minimum of some round trips, us; with real-time priority, as nice has no effect between sessions.
 ping_us() {
-	ip netns exec "$prefix-a" chrt -r 1 ping -n -c 60 -i 0.01 -W 2 10.77.0.2 >"$scratch/ping" || return 1
+	ip netns exec "$prefix-a" chrt -r 1 ping -n -c 60 -i 0.005 -W 2 10.77.0.2 >"$scratch/ping" || return 1
 	sed -n 's/.*time=\([0-9.]*\) ms/\1/p' "$scratch/ping" | sort -n | awk '{v[NR]=$1} END {printf "%.1f %.1f", v[int((NR+1)/2)]*1000, v[1]*1000}'
 }
 
