@@ -18,6 +18,7 @@ import time
 
 BIN, DIR, CURVES, KILLS = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 SOCKET, STATE = os.path.join(DIR, "crash.sock"), os.path.join(DIR, "crash.state")
+JOBS = 60  # at most; each kill is followed by a request per job
 random.seed(7)
 
 
@@ -104,7 +105,7 @@ daemon = start()
 for kill in range(KILLS):
     killer = subprocess.Popen(["sh", "-c", f"sleep {random.uniform(0.05, 0.4)}; kill -9 {daemon.pid}"])
     while daemon.poll() is None:
-        if random.random() < 0.6:
+        if random.random() < 0.6 and len(acknowledged - ended - doubtful) < JOBS:
             number += 1
             line = json.dumps({"id": f"j{number}", "curve": "memcached", "root": 0, "tasks": random.randint(1, 3)})
             if ask("POST", "/v1/jobs", line)[0] == 201:
