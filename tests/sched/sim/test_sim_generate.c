@@ -68,7 +68,10 @@ Test(sim_generate, a_seed_repeats)
 		workload_destroy(workloads[i]);
 }
 
-/* As many tasks as were asked for; those of the day come in bursts over the whole day. */
+/*
+ * As many tasks as were asked for; those of the day come in bursts over the whole day. Tasks for 60 % of the slots run
+ * to the end, as do those that would end later.
+ */
 Test(sim_generate, submissions_come_in_bursts_over_the_day)
 {
 	enum { TASKS = 5000, HOURS = 2, BURSTS = (HOURS * 2870 + 23) / 24 };
@@ -76,7 +79,7 @@ Test(sim_generate, submissions_come_in_bursts_over_the_day)
 	struct sim_generate_settings settings;
 	struct workload *workload;
 	uint32_t in_second[HOURS * 3600] = {0}, largest = 0;
-	size_t filled = 0, submitted = 0, seconds = 0;
+	size_t filled = 0, lasting = 0, submitted = 0, seconds = 0;
 
 	sim_generate_settings_default(&settings);
 	settings.machines = 100;
@@ -88,11 +91,13 @@ Test(sim_generate, submissions_come_in_bursts_over_the_day)
 	cr_assert_not_null(workload);
 	cr_assert_eq(workload_finish(workload, &filter), 0);
 	for (size_t t = 0; t < workload->task_count; t++) {
-		int64_t submit_us = workload->tasks[t].submit_us;
+		int64_t submit_us = workload->tasks[t].submit_us, run_us = workload->tasks[t].run_us;
 
+		cr_assert(run_us == WORKLOAD_TO_THE_END || submit_us + run_us < HOURS * INT64_C(3600000000));
 		cr_assert(submit_us >= 0 && submit_us < HOURS * INT64_C(3600000000));
 		cr_assert(submit_us == 0 || submit_us >= 1000000, "the first second is that of the start");
 		filled += submit_us == 0;
+		lasting += submit_us == 0 && run_us == WORKLOAD_TO_THE_END;
 		submitted += submit_us > 0;
 		in_second[submit_us / 1000000] += submit_us > 0;
 	}
@@ -101,6 +106,7 @@ Test(sim_generate, submissions_come_in_bursts_over_the_day)
 		largest = in_second[s] > largest ? in_second[s] : largest;
 	}
 	cr_expect(filled >= 698 && filled <= 700, "%zu of 70 %% of 1000 slots", filled);
+	cr_expect(lasting >= 599 && lasting < 650, "%zu", lasting);
 	cr_expect_eq(submitted, TASKS, "%zu", submitted);
 	cr_expect(seconds <= BURSTS && seconds > BURSTS / 8, "%zu bursts, %d at most", seconds, BURSTS);
 	cr_expect_lt(largest, TASKS / 2);
