@@ -5,7 +5,7 @@
  * (fail_site.h). FAIL_CALL_FUNCTION=NAME with FAIL_CALL_SITE=KEY fails that call, from the time on at which the file
  * FAIL_CALL_FROM exists (without it: at once); FAIL_CALL_ERROR=N selects one of its errors. FAIL_CALL_LIST=FILE gets a
  * line "site KEY FUNCTION ADDRESS ERRORS" for each call that is reached, and "failed FUNCTION ERROR". A failed
- * clock_gettime() is a step of the wall clock by an hour, which stays. glibc only.
+ * clock_gettime() or time() is a step of the wall clock by an hour, which stays. glibc only.
  */
 #undef _FILE_OFFSET_BITS /* both of open() and open64() are defined here */
 #include "fail_site.h"
@@ -295,6 +295,19 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 		clock_step_s = on_clock[failing_error];
 	time->tv_sec += clock_step_s;
 	return code;
+}
+
+time_t time(time_t *at)
+{
+	struct timespec now;
+
+	syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
+	if (fails("clock_gettime", on_clock))
+		clock_step_s = on_clock[failing_error];
+	now.tv_sec += clock_step_s;
+	if (at)
+		*at = now.tv_sec;
+	return now.tv_sec;
 }
 
 void *malloc(size_t bytes)
