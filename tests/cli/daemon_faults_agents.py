@@ -140,7 +140,7 @@ exec sleep infinity
 """
 
     def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="nomora-fs-", dir="/tmp")
+        self.folder, self.child = tempfile.mkdtemp(prefix="nomora-fs-", dir="/tmp"), None
         Cluster.all.append(self)
         self.socket = self.at("agent.sock")
         for name in ("state", "plugins", "spool"):
@@ -195,8 +195,8 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP""", file=file
                 print(f"NodeName={node} NodeAddr=10.99.0.1 Port=700{number} CPUs=2 RealMemory=100", file=file)
 
     def within(self):
-        child = run("pgrep", "-P", str(self.process.pid))
-        return ["nsenter", f"--net=/proc/{child}/ns/net", f"--uts=/proc/{child}/ns/uts"] if child else None
+        self.child = self.child or run("pgrep", "-P", str(self.process.pid))
+        return ["nsenter", f"--net=/proc/{self.child}/ns/net", f"--uts=/proc/{self.child}/ns/uts"] if self.child else None
 
     def ask(self, *command):
         within = self.within()
