@@ -94,6 +94,16 @@ Test(mesh_row, a_path_with_few_samples_has_no_p99_of_its_own)
 	cr_assert_eq(entry.rtt_max_us, 18000);
 }
 
+Test(mesh_row, the_share_of_the_round_trips_that_the_peer_held)
+{
+	fill(1, 10000, 0);
+	for (int i = 0; i < 3; i++)
+		histogram_record(window.residence, 5000);
+	histogram_record(window.residence, 2 * LATENCY_STALL_US * NS_PER_US);
+	cr_assert_eq(mesh_row_add(&row, &window), 0);
+	cr_assert_float_eq(row.pairs[0].peer_stalled, 0.25, 1e-12);
+}
+
 Test(mesh_row, csv_equals_json)
 {
 	char path[] = "/tmp/nomora-test-XXXXXX";
