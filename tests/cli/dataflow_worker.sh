@@ -68,7 +68,8 @@ send() {
 		    except ConnectionRefusedError:
 		        time.sleep(0.02)
 		for n in sys.argv[3:]:
-		    s.sendall(b"no tuples at all" * 4 if n == "bad" else struct.pack(">IIQq", 100, 7, int(n), 0) + bytes(76))
+		    size = 65536 if n == "largest" else 100
+		    s.sendall(b"no tuples at all" * 4 if n == "bad" else struct.pack(">IIQq", size, 7, 0 if n == "largest" else int(n), 0) + bytes(size - 24))
 		s.close()
 	END
 	code=0
@@ -77,6 +78,9 @@ send() {
 task gaps 5 7805 1 ''
 send "$scratch/gaps.json" 0 1 3 4 4 8
 check "gaps and repeats are counted" jq -e '.received == 6 and .lost == 4 and .duplicated == 1' <<<"$(last gaps)"
+task largest 7 7807 1 ''
+send "$scratch/largest.json" largest
+check "the largest tuple is taken" jq -e '.received == 1' <<<"$(last largest)"
 task bad 6 7806 1 ''
 send "$scratch/bad.json" 0 bad
 [ "$code" -eq 1 ] && grep -q 'expected a tuple, found' "$scratch/bad.err" && pass "other bytes are refused" || fail "other bytes are refused" "exit $code" "$(cat "$scratch/bad.err")"
