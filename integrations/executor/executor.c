@@ -96,10 +96,14 @@ void executor_add_machine(json_t **machines, const char *name, uint32_t slots, c
 	*machines = NULL;
 }
 
-void executor_add_event(json_t *events, const char *event, const char *job, const char *task, const char *machine)
+void executor_add_event(json_t **events, const char *event, const char *job, const char *task, const char *machine)
 {
-	json_array_append_new(events, json_pack("{s:s, s:s, s:s, s:s}", "event", event, "job", job, "task", task,
-						"machine", machine));
+	json_t *line = json_pack("{s:s, s:s, s:s, s:s}", "event", event, "job", job, "task", task, "machine", machine);
+
+	if (json_array_append_new(*events, line) == 0)
+		return;
+	json_decref(*events);
+	*events = NULL;
 }
 
 int executor_report(const struct executor *executor, json_t *events, struct error *err)
@@ -108,7 +112,7 @@ int executor_report(const struct executor *executor, json_t *events, struct erro
 	size_t bytes, at;
 	const json_t *event;
 	FILE *out = open_memstream(&lines, &bytes);
-	int code = out ? 0 : -ENOMEM;
+	int code = out && events ? 0 : -ENOMEM;
 
 	json_array_foreach (events, at, event)
 		if (out && (json_dumpf(event, out, 0) < 0 || fputc('\n', out) == EOF))

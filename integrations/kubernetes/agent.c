@@ -29,7 +29,7 @@ struct agent {
 	bool api_down; /* the API server does not answer, and this was logged */
 };
 
-/* Returns a line of jobs.jsonl, made from an entry of k8s_objects_jobs(). */
+/* Returns a line of jobs.jsonl, made from an entry of k8s_objects_jobs(). NULL: out of memory. */
 static json_t *job_line(const char *id, const json_t *job)
 {
 	const char *root = json_string_value(json_object_get(job, "root")), *task;
@@ -39,7 +39,10 @@ static json_t *job_line(const char *id, const json_t *job)
 	json_object_foreach (json_object_get(job, "tasks"), task, machine) {
 		if (strcmp(task, root) == 0)
 			root_at = at;
-		json_array_append_new(tasks, json_pack("{s:s, s:O}", "name", task, "machine", machine));
+		if (json_array_append_new(tasks, json_pack("{s:s, s:O}", "name", task, "machine", machine)) < 0) {
+			json_decref(tasks);
+			return NULL;
+		}
 		at++;
 	}
 	return json_pack("{s:s, s:O, s:i, s:o}", "id", id, "curve", json_object_get(job, "curve"), "root", root_at,
@@ -59,9 +62,9 @@ static int report_ended(const struct agent *agent, const char *id, const json_t 
 
 	json_object_foreach (json_object_get(before, "tasks"), task, machine)
 		if (!json_object_get(tasks, task))
-			executor_add_event(events, "ended", id, task, json_string_value(machine));
+			executor_add_event(&events, "ended", id, task, json_string_value(machine));
 	if (json_object_get(job, "root_ended") && !json_object_get(before, "root_ended"))
-		executor_add_event(events, "ended", id, root, json_string_value(json_object_get(tasks, root)));
+		executor_add_event(&events, "ended", id, root, json_string_value(json_object_get(tasks, root)));
 	return executor_report(&agent->executor, events, err);
 }
 
@@ -97,7 +100,7 @@ static int replace_job(struct agent *agent, const char *id, json_t *job, struct 
 	json_object_set_new(agent->sent, id, json_integer(ns_now_monotonic().v));
 	if (code == 0)
 		code = report_ended(agent, id, job, NULL, &reason);
-	if (executor_is_lost(code))
+	if (executor_is_lost(code) || code == -ENOMEM)
 		return error_set(err, -code, "%s", reason.text);
 	if (code < 0)
 		executor_refuse(&agent->executor, id, json_incref(job), reason.text);

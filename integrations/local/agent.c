@@ -128,22 +128,25 @@ static int name_run(const struct agent *agent, const struct task *task, char run
 	return code < 0 || run[0] ? code : error_set(err, EIO, "schedd has no decision about the task");
 }
 
-/* The job's command, in the environment that it gets. */
+/* The job's command, in the environment that it gets. NULL: out of memory. */
 static json_t *words_of(const struct task *task)
 {
 	json_t *words = json_array();
 	const json_t *other;
 	size_t at;
+	int code = json_array_append_new(words, json_string("env"));
 
-	json_array_append_new(words, json_string("env"));
-	json_array_append_new(words, json_sprintf("NOMORA_JOB=%s", task->job));
-	json_array_append_new(words, json_sprintf("NOMORA_TASK=%s", task->name));
-	json_array_append_new(words, json_sprintf("NOMORA_MACHINE=%s", task->machine));
+	code |= json_array_append_new(words, json_sprintf("NOMORA_JOB=%s", task->job));
+	code |= json_array_append_new(words, json_sprintf("NOMORA_TASK=%s", task->name));
+	code |= json_array_append_new(words, json_sprintf("NOMORA_MACHINE=%s", task->machine));
 	json_array_foreach (json_object_get(task->details, "tasks"), at, other)
 		if (strcmp(text_of(other, "name"), text_of(task->details, "root")) == 0)
-			json_array_append_new(words, json_sprintf("NOMORA_ROOT=%s", text_of(other, "machine")));
-	json_array_extend(words, json_object_get(task->details, "command"));
-	return words;
+			code |= json_array_append_new(words, json_sprintf("NOMORA_ROOT=%s", text_of(other, "machine")));
+	code |= json_array_extend(words, json_object_get(task->details, "command"));
+	if (code == 0)
+		return words;
+	json_decref(words);
+	return NULL;
 }
 
 /* Adds a record, on the disk before anything else happens. */
@@ -174,9 +177,11 @@ static int start(struct agent *agent, const struct task *task, const char *run, 
 			return 0;
 		code = add_record(agent, task, run, task->machine, err);
 	}
-	words = words_of(task);
-	if (code == 0)
+	words = code == 0 ? words_of(task) : NULL;
+	if (words)
 		machine_order(machine, words, "start %s", run);
+	else if (code == 0)
+		code = error_set(err, ENOMEM, "out of memory");
 	json_decref(words);
 	return code;
 }
@@ -186,9 +191,9 @@ static int report(struct agent *agent, const struct task *task, const char *even
 	json_t *events = json_array();
 
 	if (started)
-		executor_add_event(events, "started", task->job, task->name, task->machine);
+		executor_add_event(&events, "started", task->job, task->name, task->machine);
 	if (event)
-		executor_add_event(events, event, task->job, task->name, task->machine);
+		executor_add_event(&events, event, task->job, task->name, task->machine);
 	return executor_report(&agent->executor, events, err);
 }
 

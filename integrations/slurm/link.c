@@ -110,7 +110,10 @@ static json_t *job_json(const char *id, const struct slurm_request *request, uin
 	json_t *list = json_array();
 
 	for (uint32_t t = 0; t < tasks; t++)
-		json_array_append_new(list, task_json(t, hosts ? hosts[t] : NULL, running_s));
+		if (json_array_append_new(list, task_json(t, hosts ? hosts[t] : NULL, running_s)) < 0) {
+			json_decref(list); /* schedd would refuse a job that lacks a task */
+			return NULL;
+		}
 	return json_pack("{s:s, s:s, s:i, s:i, s:o}", "id", id, "curve", request->curve, "root", (int)request->root,
 			 "minimum_tasks", (int)tasks, "tasks", list);
 }
@@ -172,7 +175,7 @@ int link_report(const struct executor *schedd, const char *id, const char *event
 
 	for (uint32_t t = 0; t < tasks; t++) {
 		snprintf(task, sizeof task, "t%u", t);
-		executor_add_event(events, event, id, task, hosts[t]);
+		executor_add_event(&events, event, id, task, hosts[t]);
 	}
 	return executor_report(schedd, events, err);
 }

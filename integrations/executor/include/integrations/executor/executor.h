@@ -107,8 +107,11 @@ int executor_forget(const struct executor *executor, const char *id, struct erro
  * schedd would lose a machine that is not in it.
  */
 void executor_add_machine(json_t **machines, const char *name, uint32_t slots, const char *state);
-/* Appends an event, "started", "ended" or "failed", to an array for executor_report(). */
-void executor_add_event(json_t *events, const char *event, const char *job, const char *task, const char *machine);
+/*
+ * Appends an event, "started", "ended" or "failed", to an array for executor_report(). Out of memory: releases the
+ * whole array and sets it to NULL; executor_report() then sends nothing, and fails.
+ */
+void executor_add_event(json_t **events, const char *event, const char *job, const char *task, const char *machine);
 /* Sends the events, if there are any, and releases the array. schedd takes those before the first that it refuses. */
 int executor_report(const struct executor *executor, json_t *events, struct error *err);
 
