@@ -100,6 +100,18 @@ check "after one SIGTERM" is_count 1 "term moves t0"
 check "never two at a time, nor more tasks than slots" test ! -e wrong
 soon "the job is gone" gone moves
 
+rm go
+submit "$(job kept 1 go)"
+soon "a job runs" runs kept 1
+kill "$agent"
+wait "$agent"
+rm agent/runs.json
+start_agent
+soon "the records are lost: the run is adopted" grep -q kept agent/runs.json
+touch go
+soon "ends, and the job is gone" gone kept
+check "it began once" is_count 1 "begin kept t0"
+
 # --- agent and schedd are killed at random ---
 printf '%s\n' '{"name": "n1", "slots": 2}' '{"name": "n2", "slots": 2, "rack": "r2"}' >machines
 RANDOM=20261129
