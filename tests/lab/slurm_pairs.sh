@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A comment costs a job nothing: seeded random sbatch lines on a busy Slurm of eight nodes, each with and without the
 # documented comment (slurm_pairs.py). NOMORA_PAIRS: number of lines; NOMORA_SEED: their seed; NOMORA_CONSUMES: Slurm's
-# SelectTypeParameters, such as CR_CPU_Memory; NOMORA_CORES=2: two threads a core; NOMORA_ACCOUNTS=1: accounts and QOS with
-# limits, which need slurmdbd and mariadb-server-core.
+# SelectTypeParameters, such as CR_CPU_Memory; NOMORA_CORES=2: two threads a core; NOMORA_ACCOUNTS=1: batches of jobs
+# whose accounts and QOS have limits (slurm_limits.py); this needs slurmdbd and mariadb-server-core.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
 ip netns add "probe$$" 2>/dev/null && ip netns del "probe$$" || skip_all "network namespaces cannot be made here"
 [ -x "$bin/nomora-slurm" ] || skip_all "built without Slurm"
 
-settings=() lab=p$((BASHPID % 100000)) controller=h1 hosts=(h2 h3 h4 h5 h6 h7 h8 h9) accounts=${NOMORA_ACCOUNTS:-}
+settings=() test=slurm_pairs lab=p$((BASHPID % 100000)) controller=h1 hosts=(h2 h3 h4 h5 h6 h7 h8 h9) accounts=${NOMORA_ACCOUNTS:-}
 . "$(dirname "$0")/slurm_cluster.sh"
 [ -z "$accounts" ] || has_accounting || skip_all "no slurmdbd and MariaDB"
 at_exit "$nomora" lab down --name "$lab"
@@ -32,13 +32,13 @@ start_slurm "${plugin_lines[@]}" TopologyPlugin=topology/tree GresTypes=fpga Lic
 	"PartitionName=small Nodes=ALL MaxNodes=1 DefaultTime=10 MaxTime=10 State=UP" \
 	"PartitionName=closed Nodes=h[6-9] DefaultTime=60 MaxTime=INFINITE State=DOWN"
 wait_for 120 all_idle || { fail "eight nodes are idle" "$(ctl sinfo 2>&1)"; plan; exit; }
-[ -z "$accounts" ] || add_limits
+[ -z "$accounts" ] || { add_limits; test=slurm_limits; }
 random_mesh
 start_schedd
 start_agent --patience 10 # a job that schedd placed where Slurm cannot start it is late
 wait_for 60 has_slots 4 || { fail "schedd has the nodes" "$("$nomora" nodes 2>&1)" "$(cat "$dir/agent.log")"; plan; exit; }
 [[ ${NOMORA_CONSUMES:-} != *Memory ]] || settings=(--memory)
-nsenter --net="/run/netns/$lab-h1" python3 "$(dirname "$0")/slurm_pairs.py" --lines "${NOMORA_PAIRS:-60}" --seed "${NOMORA_SEED:-1}" --mark "$dir" "${settings[@]}" ${accounts:+--accounts} >"$dir/pairs"
+nsenter --net="/run/netns/$lab-h1" python3 "$(dirname "$0")/$test.py" --lines "${NOMORA_PAIRS:-60}" --seed "${NOMORA_SEED:-1}" --mark "$dir" "${settings[@]}" >"$dir/pairs"
 status=$?
 cat "$dir/pairs"
 if [ $status -ne 0 ]; then
