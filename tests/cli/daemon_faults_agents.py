@@ -238,7 +238,7 @@ class SlurmAgent(Daemon):
     """A job that runs, one that ends, a drained node; then a restart, and the end of the job."""
 
     program = "nomora-slurm"
-    found = ("executor_turn", "process_start", "slurm_mark_parse", "slurm_mark_placed", "slurm_request_parse", "slurm_view_rack",
+    found = ("executor_turn", "job_json", "process_start", "slurm_mark_parse", "slurm_mark_placed", "slurm_request_parse", "slurm_view_rack",
              "take_hosts")
 
     def prepare(self):
