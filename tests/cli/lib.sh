@@ -73,6 +73,15 @@ check() {
 	if output=$("$@" 2>&1); then pass "$name"; else fail "$name" "$*" "$output"; fi
 }
 
+# jq 1.6 of Debian 12 succeeds with -e if it has no input at all, as from a command that failed.
+jq() {
+	local output
+	case $1 in
+	-[!-]*e* | -e*) output=$(command jq "$@") && [ -n "$output" ] && printf '%s\n' "$output" ;;
+	*) command jq "$@" ;;
+	esac
+}
+
 # run COMMAND...: leaves its exit code in $code, its output in $out and $err.
 run() {
 	code=0
