@@ -8,8 +8,10 @@ those with the comment at most 2 s later; schedd must reserve nothing for a job 
 with which schedd may place them, except in batches of one job. Prints TAP. Needs slurm_pairs.sh's cluster with accounts.
 """
 import random
+import sys
 import time
 
+sys.dont_write_bytecode = True
 from slurm_pairs import LATER_S, LIMIT, OPTIONS, WAITS_S, Half, Others, begin, call, compare, judge, pick, say
 
 # Of slurm_cluster.sh, add_limits, except "urgent", whose jobs preempt others of the batch.
