@@ -194,6 +194,9 @@ for command in collect publish; do
 	[ "$code" -eq 1 ] && grep -q 'error: .*certificate has expired' <<<"$err" && pass "$command: an expired certificate" ||
 		fail "$command: an expired certificate" "$code" "$err" "$(tail -n 5 "$scratch/server.log")"
 done
+run env SSL_CERT_FILE="$source_root/tests/data/nats/authority.pem" timeout 60 "$nomora" mesh collect "$b" --server "tls://127.0.0.1:$port"
+[ "$code" -eq 1 ] && grep -q 'error: .*certificate has expired' <<<"$err" && pass "tls:// alone: the system's authorities" ||
+	fail "tls:// alone: the system's authorities" "$code" "$err"
 
 # A server that twice closes the connection during the first handshake, and then works.
 cat >"$scratch/hang_up.py" <<-'END'
