@@ -302,6 +302,9 @@ Test(prober, a_peer_without_a_mac_does_not_hold_up_the_count)
 		prober_take(&prober, at(now), &neighbours, &probe);
 	cr_assert_lt(now, begin_ns + 30 * NS_PER_MS);
 	cr_assert(prober.targets[0]->sent == 5 && prober.targets[1]->sent == 0);
+	cr_assert_geq(prober.turn, 2 * options.count, "each peer had its turns");
+	neighbours.items[prober.targets[1]->neighbour].known = true;
+	cr_assert(!prober_done(&prober, &neighbours), "it is known now, and gets its probes");
 }
 
 Test(prober, a_gateway_stands_for_those_off_the_link)
