@@ -153,8 +153,9 @@ static void show_recovery(const json_t *recovery, FILE *out)
 	const json_t *task, *policy = json_object_get(recovery, "policy"); /* its tasks are in the same order */
 	size_t at;
 
-	fprintf(out, "\nRecovery of %lld lost tasks with flows: %s\n", count_of(recovery, "lost"),
-		text_of(recovery, "status"));
+	fprintf(out, "\nRecovery of %lld lost tasks with flows: %s (%lld flows measured, %lld stated)\n",
+		count_of(recovery, "lost"), text_of(recovery, "status"), count_of(recovery, "measured"),
+		count_of(recovery, "flows") - count_of(recovery, "measured"));
 	print_seconds(recovery, "slowest_before_s", "transfers of the slowest job: before the failure ", out);
 	print_seconds(recovery, "slowest_s", ", after it ", out);
 	print_seconds(policy, "slowest_s", ", by the policy alone ", out);

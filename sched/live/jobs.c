@@ -19,6 +19,7 @@ void live_job_free(struct live_job *job)
 	free(job->id);
 	free(job->curve);
 	job_graph_destroy(job->graph);
+	live_flows_free(job->flows);
 	free(job);
 }
 

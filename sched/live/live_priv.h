@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The live state's fields. Each file uses only the files named before it: names.c has the names of states; queries.c
- * reads the state; recover_report.c reports on the last recovery; calls.c records calls; marks.c has the lists of tasks
- * and jobs to visit; jobs.c adds and removes jobs; reports.c takes the executor's reports; decisions.c, moves.c,
- * review.c and gang.c make decisions; measure.c takes measurements; world.c has the cluster, the curves and the
- * network; recover.c places the tasks of failed machines, by recover_near.c; step.c runs rounds.
+ * reads the state; flows.c has the flows between tasks; recover_report.c reports on the last recovery; calls.c records
+ * calls; marks.c has the lists of tasks and jobs to visit; jobs.c adds and removes jobs; reports.c takes the executor's
+ * reports; decisions.c, moves.c, review.c and gang.c make decisions; measure.c takes measurements; world.c has the
+ * cluster, the curves and the network; recover.c places the tasks of failed machines, by recover_near.c; step.c runs
+ * rounds.
  */
 #ifndef SCHED_LIVE_PRIV_H
 #define SCHED_LIVE_PRIV_H
@@ -239,6 +240,8 @@ json_t *live_recovery_figures(const struct live *live);
 void live_recovered_free(struct live_recovered *recovered); /* NULL is legal */
 /* Writes how the task that lost its machine got this one; leaves why[] unchanged if it lost none. */
 void live_recovery_say(const struct live_task *task, char why[static 160]);
+
+void live_flows_free(struct live_flows *flows); /* flows.c; NULL is legal */
 
 /* replay_performance.c: mean performance of the jobs of a replay, sampled once per second. */
 struct replay_performance;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Places the tasks of failed machines by sched/recovery: jointly, so that the transfers of the slowest job take the
- * least time. The scenario has the running tasks and the lost ones, between which a flow is stated (the MB of the job's
- * graph), and the access links of all machines. The policy places what this leaves: tasks without flows, and all tasks
- * if there is no placement or none is found in time.
+ * least time. The scenario has the running tasks and the lost ones, between which there is a flow (flows.c), and the
+ * access links of all machines. The policy places what this leaves: tasks without flows, and all tasks if there is no
+ * placement or none is found in time.
  *
  * The journal gets the placements, not the problem, because a solve that ends at its time limit cannot be repeated.
  */
@@ -14,6 +14,7 @@
 
 #include <base/array.h>
 
+#include "flows_priv.h"
 #include "recover_priv.h"
 
 void live_loss_free(struct live_loss *loss)
@@ -64,22 +65,26 @@ static int add_servers(struct live_loss *loss)
 	return 0;
 }
 
+/* The flows of a job, and scratch by task: whether the task takes part, and its number in the scenario. */
+struct sources {
+	struct live_traffic *flows;
+	size_t count;
+	bool *ends;
+	uint32_t *number;
+};
+
 /* Marks the tasks that have a flow to another one, both of which run or are lost. Returns false if there is none. */
-static bool mark_ends(const struct live_job *job, bool lost_too, bool *ends)
+static bool mark_ends(const struct live_job *job, bool lost_too, struct sources *sources)
 {
-	const struct job_graph *graph = job->graph;
 	bool any = false;
 
-	memset(ends, 0, job->task_count * sizeof *ends);
-	for (uint32_t t = 0; graph && t < job->task_count; t++)
-		for (size_t n = graph->first[t]; n < graph->first[t + 1]; n++) {
-			uint32_t to = graph->neighbours[n].task;
+	memset(sources->ends, 0, job->task_count * sizeof *sources->ends);
+	for (size_t f = 0; f < sources->count; f++) {
+		uint32_t from = sources->flows[f].from, to = sources->flows[f].to;
 
-			if (!(graph->neighbours[n].MB > 0) || !takes_part(job, &job->tasks[t], lost_too) ||
-			    !takes_part(job, &job->tasks[to], lost_too))
-				continue;
-			ends[t] = ends[to] = any = true;
-		}
+		if (takes_part(job, &job->tasks[from], lost_too) && takes_part(job, &job->tasks[to], lost_too))
+			sources->ends[from] = sources->ends[to] = any = true;
+	}
 	return any;
 }
 
@@ -105,44 +110,48 @@ static int add_task(struct live_loss *loss, struct live_job *job, struct live_ta
 	return 0;
 }
 
-static int add_flows(struct live_loss *loss, const struct live_job *job, const bool *ends, const uint32_t *number)
+static int add_flows(struct live_loss *loss, const struct sources *sources)
 {
-	const struct job_graph *graph = job->graph;
 	int64_t code = 0;
 
-	for (uint32_t t = 0; t < job->task_count && code >= 0; t++)
-		for (size_t n = graph->first[t]; n < graph->first[t + 1] && code >= 0; n++) {
-			const struct job_neighbour *to = &graph->neighbours[n];
-			struct recovery_flow flow = {.from = number[t], .to = number[to->task], .MB = to->MB};
+	for (size_t f = 0; f < sources->count && code >= 0; f++) {
+		const struct live_traffic *of = &sources->flows[f];
+		struct recovery_flow flow = {.from = sources->number[of->from],
+					     .to = sources->number[of->to],
+					     .MB = of->MB,
+					     .sent_MB = of->sent_MB};
 
-			if (ends[t] && ends[to->task] && to->MB > 0)
-				code = recovery_add_flow(loss->scenario, &flow);
-		}
+		if (!sources->ends[of->from] || !sources->ends[of->to])
+			continue;
+		code = recovery_add_flow(loss->scenario, &flow);
+		loss->measured += of->measured;
+	}
 	return code < 0 ? (int)code : 0;
 }
 
 static int add_job(struct live_loss *loss, struct live_job *job)
 {
-	bool *ends = calloc(job->task_count, sizeof *ends);
-	uint32_t *number = calloc(job->task_count, sizeof *number);
-	int code = ends && number ? 0 : -ENOMEM;
-	bool any = code == 0 && mark_ends(job, true, ends);
+	struct sources sources = {.ends = calloc(job->task_count, sizeof *sources.ends),
+				  .number = calloc(job->task_count, sizeof *sources.number)};
+	int code = sources.ends && sources.number ? live_flows_of(job, &sources.flows, &sources.count) : -ENOMEM;
+	bool any = code == 0 && mark_ends(job, true, &sources);
 
 	/* Tasks wait for their root. If recovery does not place it, the policy places it and the other lost tasks. */
-	if (any && flownet_root_machine(loss->live->net, job->number) == FLOWNET_NONE && !ends[job->root])
-		any = mark_ends(job, false, ends);
+	if (any && flownet_root_machine(loss->live->net, job->number) == FLOWNET_NONE && !sources.ends[job->root])
+		any = mark_ends(job, false, &sources);
 	if (any) {
 		int64_t added = recovery_add_application(loss->scenario, job->id, 1);
 
 		code = added < 0 ? (int)added : 0;
 		for (uint32_t t = 0; t < job->task_count && code == 0; t++)
-			if (ends[t])
-				code = add_task(loss, job, &job->tasks[t], &number[t]);
+			if (sources.ends[t])
+				code = add_task(loss, job, &job->tasks[t], &sources.number[t]);
 		if (code == 0)
-			code = add_flows(loss, job, ends, number);
+			code = add_flows(loss, &sources);
 	}
-	free(ends);
-	free(number);
+	free(sources.flows);
+	free(sources.ends);
+	free(sources.number);
 	return code;
 }
 
@@ -204,7 +213,7 @@ int live_loss_create(struct live *live, struct live_loss *loss)
 				   .server_of = calloc(machines + 1u, sizeof *loss->server_of)};
 	code = loss->scenario && loss->machine_of && loss->server_of ? add_servers(loss) : -ENOMEM;
 	for (uint32_t j = 0; j < live->job_count && code == 0; j++)
-		if (live->jobs[j] && live->jobs[j]->graph)
+		if (live->jobs[j] && (live->jobs[j]->graph || live->jobs[j]->flows))
 			code = add_job(loss, live->jobs[j]);
 	return code == 0 && loss->count > 0 ? restrict_tasks(loss) : code;
 }
@@ -303,6 +312,8 @@ static int place_all(struct live *live, const struct live_loss *loss, struct rec
 				continue;
 			}
 			origin->task->slowest_s = (float)slowest;
+			origin->task->flows = loss->scenario->flow_count;
+			origin->task->measured_flows = loss->measured;
 			code = place(live, origin->job, origin->task, machine, now_s);
 			json_array_append_new(places, json_pack("[s, s, s]", origin->job->id, origin->task->name,
 								live->cluster->machines[machine].name));
@@ -347,7 +358,8 @@ static int keep(struct live *live, struct live_loss *loss, const struct recovery
 					.p = answer->p,
 					.gap = answer->gap,
 					.solve_s = answer->solve_s,
-					.lost = loss->count};
+					.lost = loss->count,
+					.measured = loss->measured};
 	live_recovered_free(live->recovered);
 	live->recovered = kept;
 	loss->scenario = NULL;

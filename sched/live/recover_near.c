@@ -32,11 +32,12 @@ struct near {
 static void add_flow(struct near *near, const struct recovery_flow *flow, double sign)
 {
 	uint32_t from = near->server[flow->from], to = near->server[flow->to];
+	double MB = recovery_flow_left_MB(near->loss->scenario, flow);
 
 	if (from == to)
 		return;
-	near->out[from] += sign * flow->MB;
-	near->in[to] += sign * flow->MB;
+	near->out[from] += sign * MB;
+	near->in[to] += sign * MB;
 }
 
 static void add_flows(struct near *near, uint32_t task, double sign)

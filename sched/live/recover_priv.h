@@ -23,7 +23,8 @@ struct live_loss {
 	int64_t *server_of;          /* by machine; -1: the number is unused */
 	struct live_origin *origins; /* by task of the scenario */
 	size_t origin_capacity;
-	uint32_t count; /* lost tasks */
+	uint32_t count;    /* lost tasks */
+	uint32_t measured; /* flows, of those of the scenario */
 };
 
 /* 0 or -errno. Free it by live_loss_free() in either case. */
@@ -43,7 +44,7 @@ struct live_recovered {
 	bool placed;      /* there is a placement */
 	enum recovery_status status;
 	double p, gap, solve_s;
-	uint32_t lost;
+	uint32_t lost, measured; /* lost tasks, measured flows */
 };
 
 /* Transfer time of the slowest job at p; NAN: some flow never ends. */

@@ -62,9 +62,10 @@ json_t *live_recovery_figures(const struct live *live)
 {
 	const struct live_recovered *last = live->recovered;
 	json_t *figures = json_pack(
-		"{s:s, s:s, s:I, s:I, s:f, s:o}", "schema", "nomora.recovery-live/1", "status",
+		"{s:s, s:s, s:I, s:I, s:I, s:f, s:o}", "schema", "nomora.recovery-live/1", "status",
 		recovery_status_name(last->status), "lost", (json_int_t)last->lost, "flows",
-		(json_int_t)last->scenario->flow_count, "solve_ms", 1000 * last->solve_s, "slowest_before_s",
+		(json_int_t)last->scenario->flow_count, "measured", (json_int_t)last->measured, "solve_ms",
+		1000 * last->solve_s, "slowest_before_s",
 		json_number_or_null(live_slowest_s(last->scenario, recovery_evaluate_before(last->scenario))));
 
 	if (figures && last->placed)
@@ -102,7 +103,7 @@ void live_recovered_free(struct live_recovered *recovered)
 void live_recovery_say(const struct live_task *task, char why[static 160])
 {
 	static const char *const reasons[] = {
-		[LIVE_RECOVERY_NO_FLOWS] = "no flow of the task is stated",
+		[LIVE_RECOVERY_NO_FLOWS] = "no flow of the task is stated or measured",
 		[LIVE_RECOVERY_HELD] = "its job waited for a minimum number of slots",
 		[LIVE_RECOVERY_SLOTS] = "recovery found no slots for all lost tasks",
 		[LIVE_RECOVERY_LINKS] = "in recovery, a flow would need a link without capacity",
@@ -113,8 +114,8 @@ void live_recovery_say(const struct live_task *task, char why[static 160])
 	if (task->recovery == LIVE_RECOVERY_PLACED)
 		snprintf(why, 160,
 			 "its machine failed; recovery placed all lost tasks together: the slowest job transfers for "
-			 "%.3g s",
-			 (double)task->slowest_s);
+			 "%.3g s (%u flows measured, %u stated)",
+			 (double)task->slowest_s, task->measured_flows, task->flows - task->measured_flows);
 	else if (task->recovery != LIVE_RECOVERY_NONE)
 		snprintf(why, 160, "its machine failed; placed by the policy: %s", reasons[task->recovery]);
 }

@@ -269,6 +269,7 @@ const struct serve_route schedd_routes[] = {
 	{"PUT", "/v1/curves", put_curve},
 	{"GET", "/v1/decisions", schedd_get_decisions},
 	{"POST", "/v1/events", schedd_post_events},
+	{"POST", "/v1/flows", schedd_post_flows},
 	{"GET", "/v1/explain", schedd_get_explain},
 	{"GET", "/v1/recovery", schedd_get_recovery},
 	{"POST", "/v1/what-if", schedd_post_what_if},

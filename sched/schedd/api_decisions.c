@@ -15,6 +15,7 @@
 
 enum { CANDIDATES = 10, HISTORY = 20, DECISIONS_MOST = 1000, JOURNAL_BYTES = 1 << 20 };
 #define POLL_S 25
+#define FLOW_MB_MOST 1e12
 
 char *schedd_decisions_text(const struct schedd *schedd, uint64_t after)
 {
@@ -76,10 +77,29 @@ static int take_event(struct schedd *schedd, const json_t *object, struct json_r
 	return -EINVAL;
 }
 
-/* An invalid line ends the request; the lines before it take effect. */
-void schedd_post_events(void *context, struct serve_call *call)
+/* Returns 1 if the flow is not taken, because it is not one between two running tasks. */
+static int take_flow(struct schedd *schedd, const json_t *object, struct json_reader *reader)
 {
-	struct schedd *schedd = context;
+	static const char *const keys[] = {"job", "from", "to", "MB", NULL};
+	const char *job, *from, *to;
+	double MB;
+	int code;
+
+	json_need_known(reader, object, "", keys);
+	job = json_need_string(reader, object, "", "job");
+	from = json_need_string(reader, object, "", "from");
+	to = json_need_string(reader, object, "", "to");
+	MB = json_need_number(reader, object, "", "MB", 0, FLOW_MB_MOST);
+	if (reader->failed)
+		return -EINVAL;
+	code = live_flow(schedd->live, job, from, to, MB, schedd_now_s(schedd));
+	return code < 0 ? error_set(reader->err, -code, "%s", strerror(-code)) : code;
+}
+
+/* An invalid line ends the request; the lines before it take effect. */
+static void take_lines(struct schedd *schedd, struct serve_call *call,
+		       int (*take)(struct schedd *schedd, const json_t *object, struct json_reader *reader))
+{
 	struct file_lines *lines;
 	struct error err = {0};
 	json_int_t taken = 0;
@@ -93,14 +113,25 @@ void schedd_post_events(void *context, struct serve_call *call)
 		struct json_reader reader = {.file = "body", .line = file_lines_number(lines), .err = &err};
 		json_t *object = json_read_text("body", reader.line, line, strlen(line), &err);
 
-		code = object ? take_event(schedd, object, &reader) : -EINVAL;
+		code = object ? take(schedd, object, &reader) : -EINVAL;
 		taken += code == 0;
+		code = code < 0 ? code : 0;
 		json_decref(object);
 	}
 	file_lines_close(lines);
 	schedd_reply_json(schedd, call, code < 0 ? (err.code == ENOENT ? 404 : 400) : 200,
 			  code < 0 ? json_pack("{s:I, s:o}", "taken", taken, "error", json_message(err.text))
 				   : json_pack("{s:I}", "taken", taken));
+}
+
+void schedd_post_events(void *context, struct serve_call *call)
+{
+	take_lines(context, call, take_event);
+}
+
+void schedd_post_flows(void *context, struct serve_call *call)
+{
+	take_lines(context, call, take_flow);
 }
 
 static json_t *candidate_json(const struct schedd *schedd, const struct live_candidate *candidate)

@@ -284,6 +284,7 @@ void schedd_take_submissions(struct schedd *schedd);
 void schedd_refuse_submissions(struct schedd *schedd);
 void schedd_get_decisions(void *context, struct serve_call *call);
 void schedd_post_events(void *context, struct serve_call *call);
+void schedd_post_flows(void *context, struct serve_call *call);
 void schedd_get_recovery(void *context, struct serve_call *call);
 void schedd_get_explain(void *context, struct serve_call *call);
 void schedd_post_what_if(void *context, struct serve_call *call);

@@ -108,7 +108,7 @@ int live_machine_state_find(const char *name); /* -1: unknown */
 enum live_recovery {
 	LIVE_RECOVERY_NONE,
 	LIVE_RECOVERY_PLACED,   /* by the joint optimum of sched/recovery, or its best answer within the time limit */
-	LIVE_RECOVERY_NO_FLOWS, /* this and below: by the policy; no flow to a task that has or lost a machine is stated
+	LIVE_RECOVERY_NO_FLOWS, /* this and below: by the policy; no flow to a task that has or lost a machine is known
 				 */
 	LIVE_RECOVERY_HELD,     /* the job waits until a minimum number of its tasks can start together */
 	LIVE_RECOVERY_SLOTS,    /* the lost tasks do not all fit */
@@ -126,7 +126,9 @@ struct live_task {
 			      target of that move if the move failed; -1: none */
 	int32_t lost_on;   /* of a waiting task whose machine failed: that machine; -1: none */
 	enum live_recovery recovery;
-	float slowest_s;            /* with LIVE_RECOVERY_PLACED: transfer time of the slowest job, in that placement */
+	/* With LIVE_RECOVERY_PLACED: transfer time of the slowest job in that placement, flows, and measured ones. */
+	float slowest_s;
+	uint32_t flows, measured_flows;
 	double since_s;             /* when the state began */
 	double moved_s;             /* end of the last move */
 	double retry_s;             /* end of the pause after a failure; 0: no pause */
@@ -148,7 +150,8 @@ struct live_job {
 	bool may_move;
 	double restart_s; /* seconds of work that a move loses; < 0: the value in the settings */
 	struct job_limits limits;
-	struct job_graph *graph; /* which tasks talk to each other; NULL: all to the root */
+	struct job_graph *graph;  /* which tasks talk to each other; NULL: all to the root */
+	struct live_flows *flows; /* measured ones; NULL: none */
 	/* The job waits until a minimum number of its tasks can start; its tasks are not in the network. */
 	bool is_held;
 	double try_again_s; /* a held job is not tried again before this time */
@@ -251,6 +254,13 @@ int live_started(struct live *live, const char *job, const char *task, const cha
 		 struct error *err);
 int live_ended(struct live *live, const char *job, const char *task, struct error *err);
 int live_failed(struct live *live, const char *job, const char *task, double now_s, struct error *err);
+
+/*
+ * Takes the MB (10^6 bytes) that task `from` of a job has sent to task `to` since both began to run, for recovery. It
+ * is not recorded, and lost at a restart: report it again from time to time. Returns 0; 1 if one of the tasks does not
+ * exist or run; -ENOMEM.
+ */
+int live_flow(struct live *live, const char *job, const char *from, const char *to, double MB, double now_s);
 
 /*
  * Takes measurements that were all made at now_s. Samples name machines by number. Round trip INFINITY: unreachable. 0
