@@ -44,6 +44,8 @@ int command_local_agent(int argc, char **argv)
 		OPTION_DOUBLE(struct local_agent_options, poll_s, "poll", 0, "S", 0.05, 60, "time between two turns"),
 		OPTION_DOUBLE(struct local_agent_options, grace_s, "grace", 0, "S", 0, 3600,
 			      "time between SIGTERM and SIGKILL for a task that has to end"),
+		OPTION_FLAG(struct local_agent_options, flows, "flows", 0,
+			    "report to schedd what tasks send to each other, for its --network"),
 		OPTION_FLAG(struct local_agent_options, all_users, "all-users", 0,
 			    "also run the jobs of other users, as the agent's user"),
 		OPTION_END,

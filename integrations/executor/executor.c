@@ -106,26 +106,37 @@ void executor_add_event(json_t **events, const char *event, const char *job, con
 	*events = NULL;
 }
 
-int executor_report(const struct executor *executor, json_t *events, struct error *err)
+/* Sends the elements of an array, a line each, to /v1/`path`, and releases it. */
+static int send_lines(const struct executor *executor, const char *path, json_t *list, struct error *err)
 {
 	char *lines = NULL;
 	size_t bytes, at;
-	const json_t *event;
+	const json_t *line;
 	FILE *out = open_memstream(&lines, &bytes);
 	int code = out && events ? 0 : -ENOMEM;
 
-	json_array_foreach (events, at, event)
-		if (out && (json_dumpf(event, out, 0) < 0 || fputc('\n', out) == EOF))
+	json_array_foreach (list, at, line)
+		if (out && (json_dumpf(line, out, 0) < 0 || fputc('\n', out) == EOF))
 			code = -ENOMEM;
 	if (out && fclose(out) != 0)
 		code = -ENOMEM;
 	if (code < 0)
 		error_set(err, ENOMEM, "out of memory");
 	else if (bytes > 0)
-		code = order(executor, "POST", "events", "", lines, err);
-	json_decref(events);
+		code = order(executor, "POST", path, "", lines, err);
+	json_decref(list);
 	free(lines);
 	return code;
+}
+
+int executor_report(const struct executor *executor, json_t *events, struct error *err)
+{
+	return send_lines(executor, "events", events, err);
+}
+
+int executor_report_flows(const struct executor *executor, json_t *flows, struct error *err)
+{
+	return send_lines(executor, "flows", flows, err);
 }
 
 void executor_refuse(struct executor *executor, const char *id, json_t *version, const char *reason)

@@ -20,6 +20,7 @@
 #include <base/log.h>
 #include <integrations/executor/executor.h>
 
+#include "flows.h"
 #include "machine.h"
 
 enum { NAME_BYTES = 200, PATH_BYTES = 1024, ANSWER_MS = 10000 };
@@ -28,6 +29,8 @@ struct agent {
 	struct local_agent_options options;
 	struct executor executor;
 	struct machines machines;
+	struct run_flows flows;
+	json_t *names;   /* RUN -> [job, task], of the runs seen in this turn */
 	json_t *records; /* KEY, "JOB.TASK" -> {"run": RUN, "machine", "seen": of this turn} */
 	char path[PATH_BYTES];
 };
@@ -226,6 +229,7 @@ static int look_at_run(struct agent *agent, const struct task *task, json_t *rec
 			: strcmp(text_of(record, "run"), run) == 0;
 
 	json_object_set_new(record, "seen", json_true());
+	json_object_set_new(agent->names, text_of(record, "run"), json_pack("[s, s]", task->job, task->name));
 	if (!state)
 		return 0;
 	if (is_over(state) && (run[0] || runs))
@@ -348,6 +352,31 @@ static void remove_others(struct agent *agent)
 	json_decref(known);
 }
 
+static int report_flows(struct agent *agent, struct error *err)
+{
+	struct error reason = {0};
+	int code;
+
+	run_flows_begin(&agent->flows);
+	for (size_t m = 0; m < agent->machines.count; m++) {
+		const struct machine *machine = &agent->machines.items[m];
+		const char *host = machine->ssh ? machine->name : "";
+		const json_t *line;
+		size_t at;
+
+		json_array_foreach (machine->flows, at, line)
+			run_flows_add(&agent->flows, host, json_string_value(line));
+		if (!machine->runs)
+			run_flows_keep(&agent->flows, host);
+	}
+	code = executor_report_flows(&agent->executor, run_flows_end(&agent->flows, agent->names), &reason);
+	if (executor_is_lost(code))
+		return error_set(err, -code, "%s", reason.text);
+	if (code < 0)
+		log_warning("flows: %s", reason.text);
+	return 0;
+}
+
 static int sync_jobs(void *context, struct error *err)
 {
 	struct agent *agent = context;
@@ -355,6 +384,7 @@ static int sync_jobs(void *context, struct error *err)
 	json_t *job;
 	int code = 0;
 
+	json_object_clear(agent->names);
 	json_object_foreach (agent->executor.jobs, id, job) {
 		struct error reason = {0};
 
@@ -368,6 +398,8 @@ static int sync_jobs(void *context, struct error *err)
 	}
 	if (code == 0)
 		remove_others(agent);
+	if (code == 0 && agent->options.flows)
+		code = report_flows(agent, err);
 	machines_begin(&agent->machines, &agent->options);
 	return code;
 }
@@ -429,6 +461,7 @@ int local_agent_run(const struct local_agent_options *options, const volatile si
 		.executor = {.calls = &calls, .context = &agent, .socket = options->schedd, .limit_ms = ANSWER_MS}};
 	int code = machines_read(&agent.machines, options->machines, err);
 
+	agent.names = json_object();
 	if (code == 0)
 		code = open_state(&agent, err);
 	if (code == 0)
@@ -446,6 +479,8 @@ int local_agent_run(const struct local_agent_options *options, const volatile si
 	}
 	machines_free(&agent.machines);
 	executor_free(&agent.executor);
+	run_flows_free(&agent.flows);
+	json_decref(agent.names);
 	json_decref(agent.records);
 	return code;
 }

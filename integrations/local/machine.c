@@ -88,6 +88,7 @@ void machines_free(struct machines *machines)
 
 		process_destroy(machine->exchange);
 		json_decref(machine->runs);
+		json_decref(machine->flows);
 		free(machine->orders);
 		free(machine->name);
 		free(machine->rack);
@@ -160,8 +161,9 @@ static int begin(struct machine *machine, const struct local_agent_options *opti
 
 	if (!out)
 		return error_set(err, ENOMEM, "out of memory");
-	fprintf(out, "%s\nenter '%s/%s' %llu %d\n%slist\n", local_script, options->state, machine->name,
-		(unsigned long long)token, take, machine->orders ? machine->orders : "");
+	fprintf(out, "%s\nenter '%s/%s' %llu %d\n%slist%s\n", local_script, options->state, machine->name,
+		(unsigned long long)token, take, machine->orders ? machine->orders : "",
+		options->flows ? " flows" : "");
 	if (fclose(out) == 0 && machine->ssh && (out = open_memstream(&remote, &bytes))) {
 		fputs("exec sh -c", out);
 		print_quoted(out, script);
@@ -176,7 +178,8 @@ static int begin(struct machine *machine, const struct local_agent_options *opti
 	machine->until = ns_add(now, ns_from_us(EXCHANGE_S * 1e6));
 	machine->token = token;
 	json_decref(machine->runs);
-	machine->runs = NULL;
+	json_decref(machine->flows);
+	machine->runs = machine->flows = NULL;
 	free(machine->orders);
 	machine->orders = NULL;
 	free(script);
@@ -184,8 +187,8 @@ static int begin(struct machine *machine, const struct local_agent_options *opti
 	return machine->exchange ? 0 : error_code(err, EIO);
 }
 
-/* Reads the lines of list() in machine.sh. NULL: the answer is not complete. */
-static json_t *read_runs(char *output)
+/* Reads the lines of list() in machine.sh. Returns the runs, and sets *flows. NULL: the answer is not complete. */
+static json_t *read_runs(char *output, json_t **flows)
 {
 	json_t *runs = json_object();
 	char *line, *next = output, *state;
@@ -193,7 +196,9 @@ static json_t *read_runs(char *output)
 	while ((line = strsep(&next, "\n"))) {
 		if (strcmp(line, "done") == 0)
 			return runs;
-		if ((state = strchr(line, ' '))) {
+		if (strncmp(line, "flow ", 5) == 0)
+			json_array_append_new(*flows, json_string(line + 5));
+		else if ((state = strchr(line, ' '))) {
 			*state++ = '\0';
 			json_object_set_new(runs, line, json_string(state));
 		}
@@ -207,7 +212,8 @@ static void end(struct machine *machine, int code, char *output)
 {
 	char text[200];
 
-	machine->runs = code == 0 && output ? read_runs(output) : NULL;
+	machine->flows = json_array();
+	machine->runs = code == 0 && output ? read_runs(output, &machine->flows) : NULL;
 	process_destroy(machine->exchange);
 	machine->exchange = NULL;
 	if (!machine->runs)

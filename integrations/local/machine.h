@@ -20,6 +20,7 @@ struct machine {
 	struct ns until;          /* time limit of the exchange */
 	uint64_t token;           /* the machine accepts orders with this token; 0: it has to be taken over first */
 	json_t *runs;             /* RUN -> "alive", "exit CODE", "killed" or "lost"; NULL: not known at present */
+	json_t *flows;            /* lines "RUN LOCAL PEER BYTES" of machine.sh; NULL: not known at present */
 	char *orders;             /* lines of the next exchange; NULL: none */
 	bool silent;              /* the last exchange failed, and this was logged */
 };

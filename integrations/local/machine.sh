@@ -65,16 +65,52 @@ clean() {
 	mv "runs/$1" "ended/$1"
 }
 
-# Prints "RUN alive", "RUN exit CODE", "RUN killed" or "RUN lost". A process group keeps its number while a member lives:
-# if the wrapper is gone, the rest of its group is still that of the run.
+# flows SESSION RUN ...: prints "flow RUN LOCAL PEER BYTES" for each TCP connection of the runs; the peer has acknowledged
+# BYTES. Addresses are written as on the other side: IPv4 in an IPv6 socket as IPv4, without interface and brackets.
+flows() {
+	ss -OtinpH state connected 2>/dev/null | awk -v runs="$*" '
+	BEGIN { n = split(runs, word, " "); for (i = 1; i < n; i += 2) run[word[i]] = word[i + 1] }
+	function session(pid,   file, text, field) {
+		file = "/proc/" pid "/stat"
+		if (!(pid in sessions)) {
+			sessions[pid] = (getline text <file) > 0 && sub(/.*\) /, "", text) && split(text, field, " ") > 3 ? field[4] : 0
+			close(file)
+		}
+		return sessions[pid]
+	}
+	{
+		found = bytes = ""
+		for (rest = $6; match(rest, /pid=[0-9]+/) && found == ""; rest = substr(rest, RSTART + RLENGTH))
+			if (session(substr(rest, RSTART + 4, RLENGTH - 4)) in run)
+				found = run[session(substr(rest, RSTART + 4, RLENGTH - 4))]
+		if (match($0, / bytes_acked:[0-9]+/))
+			bytes = substr($0, RSTART + 13, RLENGTH - 13)
+		gsub(/\[::ffff:|%[^]:]*|[][]/, "", $4)
+		gsub(/\[::ffff:|%[^]:]*|[][]/, "", $5)
+		if (found != "")
+			print "flow", found, $4, $5, bytes == "" ? 0 : bytes
+	}'
+}
+
+# Prints "RUN alive", "RUN exit CODE", "RUN killed" or "RUN lost"; with an argument, the flows of those alive, too. A
+# process group keeps its number while a member lives: if the wrapper is gone, the rest of its group is still that of the
+# run.
 list() {
+	flow=$1
+	set --
 	for r in runs/*; do
 		[ -d "$r" ] || continue
 		lives "$r" && alive=1 || alive=
 		verdict=$(cat "$r/verdict" 2>/dev/null) || verdict=lost
-		case $alive$verdict in 1lost | 1killed) echo "${r#runs/} alive"; continue ;; esac
+		case $alive$verdict in 1lost | 1killed)
+			echo "${r#runs/} alive"
+			set -- "$@" "$p" "${r#runs/}"
+			continue
+			;;
+		esac
 		[ "$p" = 0 ] || { [ -e "/proc/$p" ] && [ -z "$alive" ]; } || kill -KILL "-$p" 2>/dev/null
 		echo "${r#runs/} $verdict"
 	done
+	[ -z "$flow" ] || [ $# = 0 ] || flows "$@"
 	echo done
 }

@@ -114,6 +114,11 @@ void executor_add_machine(json_t **machines, const char *name, uint32_t slots, c
 void executor_add_event(json_t **events, const char *event, const char *job, const char *task, const char *machine);
 /* Sends the events, if there are any, and releases the array. schedd takes those before the first that it refuses. */
 int executor_report(const struct executor *executor, json_t *events, struct error *err);
+/*
+ * Sends what tasks have sent to each other since both began to run, [{"job", "from", "to", "MB"}], and releases the
+ * array. schedd places lost tasks by it, and forgets it at its restart: report it in each turn.
+ */
+int executor_report_flows(const struct executor *executor, json_t *flows, struct error *err);
 
 /*
  * Notes that schedd has refused a job in this version, and logs the reason once. executor_has_refused() is then true

@@ -20,6 +20,7 @@ struct local_agent_options {
 	const char *ssh_config; /* NULL: ssh's own */
 	double poll_s;          /* seconds between turns */
 	double grace_s;         /* seconds between SIGTERM and SIGKILL for a task that has to end */
+	bool flows;             /* report what tasks send to each other */
 	bool all_users; /* also run the jobs of users other than root and the agent's own, as the agent's user */
 };
 
