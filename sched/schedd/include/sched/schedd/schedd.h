@@ -20,6 +20,7 @@
  *   GET    /v1/curves           names
  *   GET    /v1/decisions?after=N[&wait=1]   those numbered above N; with wait, waits up to 25 s if there are none
  *   POST   /v1/events           lines {"event": "started"|"ended"|"failed", "job", "task", "machine"}; admins
+ *   POST   /v1/flows            lines {"job", "from", "to", "MB"}, sent since both tasks began to run; admins
  *   GET    /v1/explain/JOB/TASK candidates with round trip, origin, performance; why the task waits
  *   POST   /v1/what-if          {"changes": [TEXT...], "jobs": LINES, "move", "within_s"}: forecasts the decisions; see
  *                               <sched/live/change.h> for the texts

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A host of eight fails while jobs transfer: time until the slowest job ends, with recovery by measured flows, by stated flows, by
+# the policy alone, and with the jobs requeued as a whole (recover_live.py). Real workers under nomora local-agent, by ssh. On
+# demand: it needs a quiet machine and two minutes per seed. NOMORA_SEEDS: number of seeds.
+. "$(dirname "$0")/../cli/lib.sh"
+
+[ "$(id -u)" -eq 0 ] || skip_all "needs root"
+for program in ssh ssh-keygen /usr/sbin/sshd curl ss; do command -v $program >/dev/null || skip_all "$program is not installed"; done
+dir=$(mktemp -d /tmp/nomora-rl.XXXXXX) # the paths of unix sockets must be short
+at_exit rm -rf "$dir"
+lab=rl$((BASHPID % 100000))
+"$nomora" lab up --name $lab --hosts 8 --racks 1 --link-MBps 10 >/dev/null 2>"$scratch/said" || skip_all "no lab here: $(head -c 200 "$scratch/said")"
+at_exit "$nomora" lab down --name $lab
+
+# ssh reaches a host by an sshd in its namespace that ssh itself starts, not over the network, whose links are measured.
+mkdir -p /run/sshd "$dir/down" "$dir/home"
+ssh-keygen -q -t ed25519 -N '' -f "$dir/key" && ssh-keygen -q -t ed25519 -N '' -f "$dir/host-key"
+printf '%s\n' "HostKey $dir/host-key" "AuthorizedKeysFile $dir/key.pub" 'StrictModes no' 'UsePAM no' 'PermitRootLogin prohibit-password' 'PidFile none' \
+	"SetEnv HOME=$dir/home PATH=$PATH" >"$dir/sshd-config"
+printf '%s\n' 'Host h*' 'User root' "IdentityFile $dir/key" 'IdentitiesOnly yes' 'StrictHostKeyChecking no' 'UserKnownHostsFile /dev/null' 'LogLevel ERROR' \
+	"ProxyCommand sh -c 'test ! -e $dir/down/%n && exec ip netns exec $lab-%n /usr/sbin/sshd -i -f $dir/sshd-config'" >"$dir/ssh-config"
+
+python3 "$(dirname "$0")/recover_live.py" "$bin" "$dir" "$lab" "$source_root/curves" "${NOMORA_SEEDS:-10}" >"$dir/runs" 2>"$dir/err" &
+child=$!
+at_exit kill $child
+wait $child
+code=$?
+sed 's/^/# /' "$dir/runs"
+check "all runs end" test $code -eq 0
+python3 - "$dir/runs" >"$dir/table" <<'END'
+import json, statistics, sys
+runs = [json.loads(line) for line in open(sys.argv[1])]
+by = {(r["seed"], r["kind"]): r for r in runs if "slowest_s" in r}
+seeds = sorted({s for s, _ in by if all((s, k) in by for k in ("measured", "stated", "policy", "requeue"))})
+print(f"{len(seeds)} seeds; slowest job after the failure, seconds; quotient: by the seed's time with measured flows, median (least to greatest)")
+for kind in ("measured", "stated", "policy", "requeue"):
+    times = [by[s, kind]["slowest_s"] for s in seeds]
+    ratios = sorted(by[s, kind]["slowest_s"] / by[s, "measured"]["slowest_s"] for s in seeds)
+    print(f"{kind:10} median {statistics.median(times):.2f} mean {statistics.mean(times):.2f}  quotient {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})")
+errors = sorted(by[s, "measured"]["slowest_s"] / by[s, "measured"]["predicted_s"] for s in seeds if by[s, "measured"]["predicted_s"])
+if errors:
+    print(f"measured / predicted: median {statistics.median(errors):.2f} ({errors[0]:.2f} to {errors[-1]:.2f})")
+sys.exit(statistics.median(by[s, "requeue"]["slowest_s"] / by[s, "measured"]["slowest_s"] for s in seeds) <= 1)
+END
+code=$?
+sed 's/^/# /' "$dir/table"
+check "by the median, the slowest job ends before that of requeued jobs" test $code -eq 0
+plan
