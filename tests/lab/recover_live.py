@@ -74,6 +74,9 @@ class World:
                                           "--ssh-config", DIR + "/ssh-config", "--poll", "1", "--grace", "0",
                                           *(["--flows"] if self.kind == "measured" else [])])
 
+    def hosts_up(self):
+        return sum(m["state"] == "up" for m in json.loads(nomora("nodes", "--json"))["machines"])
+
     def tasks(self):
         answer = json.loads(nomora("jobs", "--json"))
         return {(j["id"], t["name"]): t for j in answer["jobs"] for t in json.loads(nomora("jobs", j["id"], "--json", check=False) or '{"tasks": []}')["tasks"]}
@@ -110,6 +113,7 @@ class World:
         return {j["id"] for j in json.loads(nomora("jobs", "--json"))["jobs"]}
 
     def run(self):
+        wait(lambda: self.hosts_up() == HOSTS, "all hosts answer")
         for job in self.jobs:
             self.submit(job)
             wait(lambda: all(os.path.exists(f"{self.folder}/at.{job}.t{t}") for t in range(TASKS)), "the tasks of " + job)
@@ -117,15 +121,16 @@ class World:
         for job, pause in zip(self.jobs, self.pauses):
             open(f"{self.folder}/go.{job}", "w").close()
             time.sleep(pause)
-        before, alive = self.tasks(), self.alive()
+        before = self.tasks()
         where = {f"{j}.{t}": task["machine"] for (j, t), task in before.items()}
         busy = sorted({m for m in where.values() if m})
         host = busy[int(self.victim * len(busy))]
         failed_s = time.time()
+        alive = {job for job in self.jobs if not os.path.exists(f"{self.folder}/end.{job}")}
         self.fail(host)
         lost = sorted(name for name, machine in where.items() if machine == host)
         if self.kind == "requeue":
-            for job in sorted({name.split(".")[0] for name in lost}):
+            for job in sorted({name.split(".")[0] for name in lost} & alive):
                 nomora("jobs", job, "--cancel", check=False)
                 self.submit(job)
         wait(lambda: not self.alive(), "the jobs end", 300)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """recover_live_worker.py FOLDER: a task of a job under nomora local-agent. It sends the flows that FOLDER/JOB.json gives it, each over
-a TCP connection, once FOLDER/go.JOB exists, and sends a flow again from its first byte whenever the peer has started again. It ends when all flows of its job
-have arrived at tasks that still run."""
+a TCP connection, once FOLDER/go.JOB exists, and sends a flow again from its first byte whenever the peer has started again. All end once
+all flows of their job have arrived at tasks that still run."""
 import json
 import os
 import socket
@@ -104,5 +104,7 @@ threading.Thread(target=listen, daemon=True).start()
 for a, b, size in FLOWS:
     if a == TASK:
         threading.Thread(target=keep_sent, args=(b, size), daemon=True).start()
-while not all_arrived():
+while not os.path.exists(f"{FOLDER}/end.{JOB}"):
     time.sleep(0.1)
+    if all_arrived():
+        write("end." + JOB, "")
