@@ -10,7 +10,7 @@ export NOMORA_SCHEDD=$dir/socket
 start() { "$@" 2>>log </dev/null & at_exit kill -9 $!; started=$!; }
 end_tasks() { local pid; for pid in $(cat agent/*/runs/*/pid 2>/dev/null | cut -d' ' -f1); do kill -9 -- "-$pid"; done; }
 at_exit end_tasks
-soon() { local name=$1; shift; if wait_for 60 "$@"; then pass "$name"; else fail "$name" "$(tail -n 30 log)" "$("$nomora" jobs; cat what)"; fi; }
+soon() { local name=$1; shift; if wait_for 60 "$@"; then pass "$name"; else fail "$name" "$(tail -n 30 log)" "$("$nomora" jobs; cat forecast.json)"; fi; }
 
 # The root receives from t1 through an IPv6 socket, over several connections; then both stay.
 cat >task.py <<'END'
@@ -48,10 +48,10 @@ agent=$started
 submit() { printf '{"id": "a", "curve": "memcached", "root": 0, "tasks": 2, "command": ["python3", "-c", "import os; os.chdir(\\"%s\\"); exec(open(\\"task.py\\").read())"]}\n' "$dir" | "$nomora" submit - >/dev/null 2>>log; }
 wait_for 30 submit
 home_of() { "$nomora" jobs a --json | jq -r --arg t "$1" '.tasks[] | select(.name == $t) | .machine'; }
-forecast() { "$nomora" what-if --within 0 --json "fail $(home_of t1)" >what 2>>log && jq -e "$1" what >/dev/null; }
+forecast() { "$nomora" what-if --within 0 --json "fail $(home_of t1)" >forecast.json 2>>log && jq -e "$1" forecast.json >/dev/null; }
 soon "10 MB over four connections are measured" forecast '.recovery | .flows >= 1 and .measured == .flows and (.slowest_before_s * (if .tasks[0].from > "n1" then 100 else 10 end) | . > 9 and . < 10.1)'
-check "the lost task would go to its peer, or to a machine with a fast link" jq -e '.recovery | .tasks[0].task == "t1" and .slowest_s < 0.11' what
-to=$(jq -r '.recovery.tasks[0].to' what)
+check "the lost task would go to its peer, or to a machine with a fast link" jq -e '.recovery | .tasks[0].task == "t1" and .slowest_s < 0.11' forecast.json
+to=$(jq -r '.recovery.tasks[0].to' forecast.json)
 run "$nomora" what-if --within 0 "fail $(home_of t1)"
 check "as the table says" grep -Eq 'with flows: optimal \([12] flows measured, 0 stated\)' <<<"$out"
 kill "$agent"

@@ -544,6 +544,23 @@ Test(live_recover, a_flow_that_is_only_measured_counts)
 	small_free(live, network);
 }
 
+/* The first report comes after ten minutes: a minute's part counts, not all that was sent. */
+Test(live_recover, a_late_first_report_counts_a_minutes_part)
+{
+	static const double MBps[6] = {50, 50, 10, 10, 50, 10};
+	struct recovery_scenario *network;
+	struct live *live = small(MBps, &network);
+
+	submit_on(live, "a", "m0 m1", "[]");
+	submit_on(live, "fill", "m0", "[]");
+	fixture_step(live, 1);
+	measure_flow(live, "a", "t1", "t0", 6000, 601);
+	fail(live, 1);
+	fixture_step(live, 601);
+	cr_expect_float_eq(slowest_of(live), 600 / 50.0, 1e-6, "%g", slowest_of(live));
+	small_free(live, network);
+}
+
 /* After a restart of a task, the flow's stated volume is to be sent again, until the counters of the new run say more.
  */
 Test(live_recover, a_task_that_began_again_has_sent_nothing)
@@ -678,7 +695,10 @@ Test(live_recover, failures_within_the_hold_are_one_problem)
 	small_free(live, network);
 }
 
-/* Another job determines the transfer time, so m4 and m5 are equal but for the round trip to the root on m0. */
+/*
+ * Another job determines the transfer time, so m4 and m5 are equal but for the round trip to the root on m0: the flow
+ * between them has been sent.
+ */
 Test(live_recover, of_equal_machines_the_one_near_the_root_gets_the_task)
 {
 	static const double MBps[6] = {50, 50, 50, 50, 50, 50};
@@ -691,9 +711,12 @@ Test(live_recover, of_equal_machines_the_one_near_the_root_gets_the_task)
 		submit_on(live, "a", "m0 m1", "[[1, 0, 1, 10]]");
 		submit_on(live, "other", "m2 m3", "[[1, 0, 1, 1000]]");
 		submit_on(live, "fill", "m0 m2 m3", "[]");
+		submit_on(live, "sent", "m4 m5", "[[0, 1, 1, 5000, 5000]]");
 		fixture_measure(live, "m0", near[i], 10, 1);
 		fixture_measure(live, "m0", far[i], 30, 1);
 		fixture_step(live, 1);
+		measure_flow(live, "sent", "t0", "t1", 5000, 1);
+		measure_flow(live, "sent", "t1", "t0", 5000, 1);
 		fail(live, 1);
 		fixture_step(live, 2);
 		cr_expect_eq(fixture_task_of(live, "a", 1)->recovery, LIVE_RECOVERY_PLACED);
