@@ -132,6 +132,12 @@ try:
     calls("POST", "/v1/events", 400, json.dumps({**event, "event": "dances"}))
     described_event = {"$ref": "#/components/schemas/Event", "components": described["components"]}
     check("an event is as described", all(jsonschema.Draft202012Validator(described_event).is_valid(e) for e in started))
+    flows = [{"job": "web", "from": "t0", "to": "t1", "MB": 2.5}, {"job": "gone", "from": "t0", "to": "t1", "MB": 1}]
+    taken = calls("POST", "/v1/flows", 200, "\n".join(map(json.dumps, flows)))
+    check("a flow of an unknown job is not taken", taken == {"taken": 1}, taken)
+    described_flow = {"$ref": "#/components/schemas/Flow", "components": described["components"]}
+    check("a flow is as described", all(jsonschema.Draft202012Validator(described_flow).is_valid(f) for f in flows))
+    calls("POST", "/v1/flows", 400, json.dumps({**flows[0], "MB": -1}))
     calls("GET", "/v1/explain/{job}/{task}", 200, job="web", task="t1")
     calls("GET", "/v1/explain/{job}/{task}", 404, job="web", task="t9")
     calls("POST", "/v1/what-if", 200, json.dumps({"changes": ["down h0"], "jobs": json.dumps({**job, "id": "y"}), "within_s": 10}))

@@ -17,7 +17,7 @@ import sys
 import time
 
 BIN, DIR, LAB, CURVES, SEEDS = sys.argv[1:6]
-HOSTS, SLOTS, JOBS, TASKS, MBPS = 8, 4, 4, 6, 10
+HOSTS, SLOTS, JOBS, TASKS, MBPS, FAIL_S = 8, 4, 4, 6, 10, 6
 ENV = {**os.environ, "NOMORA_SCHEDD": DIR + "/s"}
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -58,7 +58,7 @@ class World:
                                   "command": ["python3", HERE + "/recover_live_worker.py", self.folder]}
             with open(f"{self.folder}/j{j}.json", "w") as file:
                 json.dump({"flows": [[a, b, MB] for a, b, _, MB, _ in edges]}, file)
-            self.pauses.append(self.random.random() * 2.5)
+            self.pauses.append(self.random.random())
         self.victim = self.random.random()
 
     def start(self, name, argv):
@@ -118,13 +118,15 @@ class World:
             self.submit(job)
             wait(lambda: all(os.path.exists(f"{self.folder}/at.{job}.t{t}") for t in range(TASKS)), "the tasks of " + job)
         wait(lambda: all(t["state"] == "running" for t in self.tasks().values()), "all tasks run")
-        for job, pause in zip(self.jobs, self.pauses):
-            open(f"{self.folder}/go.{job}", "w").close()
-            time.sleep(pause)
         before = self.tasks()
         where = {f"{j}.{t}": task["machine"] for (j, t), task in before.items()}
         busy = sorted({m for m in where.values() if m})
         host = busy[int(self.victim * len(busy))]
+        begun_s = time.time()
+        for job, pause in zip(self.jobs, self.pauses):
+            time.sleep(pause)
+            open(f"{self.folder}/go.{job}", "w").close()
+        time.sleep(max(0, begun_s + FAIL_S - time.time()))
         failed_s = time.time()
         alive = {job for job in self.jobs if not os.path.exists(f"{self.folder}/end.{job}")}
         self.fail(host)
