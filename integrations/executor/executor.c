@@ -106,14 +106,14 @@ void executor_add_event(json_t **events, const char *event, const char *job, con
 	*events = NULL;
 }
 
-/* Sends the elements of an array, a line each, to /v1/`path`, and releases it. */
+/* Sends the elements of an array, a line each, to /v1/`path`, and releases it. NULL: the caller ran out of memory. */
 static int send_lines(const struct executor *executor, const char *path, json_t *list, struct error *err)
 {
 	char *lines = NULL;
 	size_t bytes, at;
 	const json_t *line;
 	FILE *out = open_memstream(&lines, &bytes);
-	int code = out && events ? 0 : -ENOMEM;
+	int code = out && list ? 0 : -ENOMEM;
 
 	json_array_foreach (list, at, line)
 		if (out && (json_dumpf(line, out, 0) < 0 || fputc('\n', out) == EOF))
