@@ -36,13 +36,15 @@ static void on_disconnect(natsConnection *connection, void *closure)
 		log_warning("lost the connection to the NATS server; trying again");
 }
 
-/* libnats prints errors itself unless there is a handler. */
+/* libnats prints errors itself unless there is a handler. Messages may be dropped often: the counts tell how many. */
 static void on_error(natsConnection *connection, natsSubscription *subscription, natsStatus status, void *closure)
 {
+	struct mesh_link *link = closure;
+
 	(void)connection;
 	(void)subscription;
-	(void)closure;
-	log_warning("NATS: %s", natsStatus_GetText(status));
+	if (atomic_exchange(&link->error, (int)status) != (int)status)
+		log_warning("NATS: %s", natsStatus_GetText(status));
 }
 
 static int fail(struct error *err, const char *what, natsStatus status)

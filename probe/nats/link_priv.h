@@ -15,6 +15,7 @@ struct mesh_link {
 	natsSubscription *subscription; /* NULL = none */
 	atomic_uint connects; /* number of connections so far; libnats's threads change it after the first one */
 	atomic_bool closing;  /* read by libnats's threads */
+	atomic_int error;     /* the natsStatus that they logged last */
 };
 
 /*
