@@ -27,8 +27,8 @@ int mesh_link_open(struct mesh_link *link, const struct mesh_bus_options *option
 /* Subscribes to messages, once. Returns 0, or -errno with err set. */
 int mesh_link_subscribe(struct mesh_link *link, const char *subject, struct error *err);
 /*
- * Waits at most wait_ms for a message. Returns 0, or -errno with err set. The caller destroys *message, which is NULL if
- * none has come.
+ * Waits at most wait_ms for a message. Returns 0, or -errno with err set. The caller destroys *message, which is NULL
+ * if none has come.
  */
 int mesh_link_next(struct mesh_link *link, int64_t wait_ms, natsMsg **message, struct error *err);
 void mesh_link_close(struct mesh_link *link);
