@@ -88,16 +88,20 @@ static int place(struct agent *agent, const struct slurm_job *job, const char *i
 	char *list = agent_list_hosts(sched->hosts, job->tasks, &count);
 	char *mark = slurm_mark_placed(id, sched->hosts, job->tasks);
 	struct error reason = {0};
-	int code = -ENOMEM;
+	int code;
 
-	if (list && mark && !slurm_rules_allow(&agent->view.rules, agent->largest, job->tasks, count)) {
+	if (!list || !mark) {
+		free(list);
+		free(mark);
+		return error_set(err, ENOMEM, "out of memory");
+	}
+	if (!slurm_rules_allow(&agent->view.rules, agent->largest, job->tasks, count)) {
 		free(list);
 		free(mark);
 		return pass(agent, job, id,
 			    "schedd's decision has too many or too few nodes for Slurm's memory settings", err);
 	}
-	if (list && mark)
-		code = slurm_order_place(job, list, count, mark, &reason);
+	code = slurm_order_place(job, list, count, mark, &reason);
 	if (code == 0) {
 		log_info("job %s: placed, %s", job->name, mark + sizeof SLURM_REQUEST_PREFIX - 1);
 		agent_note(&agent->placed, job, job->restarts);

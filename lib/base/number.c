@@ -94,3 +94,10 @@ void number_print_double(double value, char *text, size_t bytes)
 			return;
 	}
 }
+
+double number_rounded(double value, int decimals)
+{
+	double scale = pow(10, decimals);
+
+	return round(value * scale) / scale + 0.0; /* -0 + 0 is 0 */
+}

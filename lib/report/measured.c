@@ -121,8 +121,8 @@ static void print_table(FILE *out, const struct placement_mean *means, size_t co
 		fprintf(out,
 			"</td><td class=\"n\">%zu</td><td class=\"n\">%.3f</td><td class=\"n\">%.3f</td>"
 			"<td class=\"n\">%+.3f</td><td class=\"n\">%.3f</td></tr>\n",
-			means[i].tasks, means[i].predicted, means[i].measured, means[i].measured - means[i].predicted,
-			means[i].greatest);
+			means[i].tasks, means[i].predicted, means[i].measured,
+			number_rounded(means[i].measured - means[i].predicted, 3), means[i].greatest);
 	}
 	fputs("</table>\n", out);
 }

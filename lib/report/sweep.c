@@ -9,6 +9,7 @@
 
 #include <base/json.h>
 #include <base/name.h>
+#include <base/number.h>
 #include <model/injector_state.h>
 #include <model/sweep_log.h>
 
@@ -227,7 +228,8 @@ static void print_level(FILE *out, struct level *level)
 	tolerance_us = tolerated_us(level->added_us);
 	fprintf(out,
 		"<td class=\"n\">%.0f</td><td class=\"n\">%.0f</td><td class=\"n\">%+.0f</td><td class=\"n\">%d</td>",
-		level->added_us, level->added_us + off_us, off_us, level->disturbed);
+		level->added_us, number_rounded(level->added_us + off_us, 0), number_rounded(off_us, 0),
+		level->disturbed);
 	if (fabs(off_us) > tolerance_us)
 		fputs("<td class=\"tag fail\">off</td></tr>\n", out);
 	else if (level->disturbed > 0)

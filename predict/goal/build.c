@@ -218,7 +218,7 @@ int schedule_build(struct schedule *schedule, const struct loggps *model, struct
 	struct run run = {.schedule = schedule, .model = model, .graph = graph};
 	int code = execution_graph_init(graph, schedule->ranks);
 
-	run.cpus = calloc((size_t)schedule->ranks * (schedule->cpus ? schedule->cpus : 1), sizeof *run.cpus);
+	run.cpus = calloc((size_t)schedule->ranks * schedule->cpus, sizeof *run.cpus);
 	if (!run.cpus)
 		code = -ENOMEM;
 	if (code == 0)

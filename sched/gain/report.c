@@ -31,10 +31,10 @@ static void make_cells(const struct gain_row *row, const char *name, char cell[C
 	print_share(&row->best, cell[4]);
 	snprintf(cell[5], CELL_BYTES, "%.3f", row->random);
 	if (isnan(row->gain_low))
-		snprintf(cell[6], CELL_BYTES, "%+.1f %%", 100 * row->gain);
+		snprintf(cell[6], CELL_BYTES, "%+.1f %%", number_rounded(100 * row->gain, 1));
 	else
-		snprintf(cell[6], CELL_BYTES, "%+.1f %% (%+.1f to %+.1f)", 100 * row->gain, 100 * row->gain_low,
-			 100 * row->gain_high);
+		snprintf(cell[6], CELL_BYTES, "%+.1f %% (%+.1f to %+.1f)", number_rounded(100 * row->gain, 1),
+			 number_rounded(100 * row->gain_low, 1), number_rounded(100 * row->gain_high, 1));
 }
 
 static void print_rows(const struct gain *gain, FILE *out)

@@ -2,6 +2,8 @@
 #include <criterion/criterion.h>
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,4 +86,19 @@ Test(number, decimals_of_any_length_are_what_strtod_makes_of_them)
 		cr_assert_eq(number_parse_double(text, &value), 0, "%s", text);
 		cr_assert_eq(memcmp(&value, &wanted, sizeof value), 0, "%s", text);
 	}
+}
+
+Test(number, rounded_is_never_minus_zero)
+{
+	char text[32];
+
+	for (int i = 0; i < 3; i++) {
+		double values[] = {-0.3, -0.04, -0.0};
+
+		snprintf(text, sizeof text, "%+.*f", i == 1, number_rounded(values[i], i == 1));
+		cr_expect_str_eq(text, i == 1 ? "+0.0" : "+0");
+	}
+	cr_expect_eq(number_rounded(-1.26, 1), -1.3);
+	cr_expect_eq(number_rounded(2.5, 0), 3);
+	cr_expect(isnan(number_rounded(NAN, 1)));
 }

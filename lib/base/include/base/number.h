@@ -24,6 +24,9 @@ int number_parse_i64(const char *text, int64_t *value);
  */
 void number_print_double(double value, char *text, size_t bytes);
 
+/* Rounds to this number of decimals, as printf() does but for halves, and never to -0: printf("%+.1f", ...). */
+double number_rounded(double value, int decimals);
+
 /* Returns the ending of a plural, "" for 1 and "s" otherwise: printf("%u job%s", count, number_s(count)). */
 static inline const char *number_s(uint64_t count)
 {
