@@ -53,7 +53,7 @@ static double stated_MB(const struct live_job *job, uint32_t from, uint32_t to)
 	return MB;
 }
 
-static const struct live_flow *find(const struct live_job *job, uint32_t from, uint32_t to)
+static struct live_flow *find(const struct live_job *job, uint32_t from, uint32_t to)
 {
 	uint32_t at = job->flows ? hash_table_find(&job->flows->by_pair, pair_of(from, to)) : HASH_TABLE_NONE;
 
@@ -104,7 +104,7 @@ int live_flow(struct live *live, const char *job_id, const char *from_name, cons
 		return 1;
 	a = live_task_number(job, from);
 	b = live_task_number(job, to);
-	flow = (struct live_flow *)find(job, a, b);
+	flow = find(job, a, b);
 	if (!flow)
 		flow = add(job, a, b);
 	if (!flow)
