@@ -297,7 +297,7 @@ refuses "a gang whose workers come a round after their root" 1 "the trace has ga
 printf 'job,submit,run,tasks\n1,0,10,4\n2,5,ten,4\n' >bad.csv
 run "${simulate[@]}" --csv bad.csv -p nomora
 check "a bad row of --csv is refused with line and column" test "$code" -eq 1 -a "$(grep -c "bad.csv:3: run: 'ten': expected seconds" <<<"$err")" -eq 1
-# A real history of Slurm: 10 jobs ran, as their State column says too; one is still running; two were started twice, and job 18
+# A real history of Slurm: nine jobs ran for a second or more; one of them still runs; two were started twice, and job 18
 # (28 tasks) was cancelled before its start, which its row gives as the time of its end.
 run "${simulate[@]}" --sacct "$source_root/tests/data/slurm/history.txt" --slots 2 --check -p nomora --json
 printf '%s\n' "$out" >sacct.json

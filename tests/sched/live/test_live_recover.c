@@ -487,7 +487,7 @@ static double slowest_of(struct live *live)
 }
 
 /*
- * Of the two machines with free slots, m4 sends what is left of a stated flow, and m5 has a link of half the speed: the
+ * Of the two machines with free slots, m4 sends the rest of a stated flow, and m5 has a link of half the speed: the
  * lost task goes to m5 unless most of m4's flow is measured as sent.
  */
 Test(live_recover, what_is_measured_as_sent_does_not_count)
