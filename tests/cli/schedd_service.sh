@@ -44,6 +44,8 @@ if [ "$(id -u)" -eq 0 ] && setpriv --reuid 12345 --regid 12345 --clear-groups tr
 	check "another user has a quota of its own" grep -q 201 <<<"$(as 12346 12346 POST /v1/jobs "$(job other 4)")"
 	check "another user's job stays" grep -q "belongs to another user" <<<"$(as 12346 12346 DELETE /v1/jobs/mine)"
 	check "users do not drain" grep -q 'admin group may do this' <<<"$(as 12345 12345 POST /v1/changes '{"changes": ["drain h1"]}')"
+	check "nor report events" grep -q 'admin group may do this' <<<"$(as 12345 12345 POST /v1/events '{"event": "ended", "job": "mine", "task": "t0"}')"
+	check "nor flows" grep -q 'admin group may do this' <<<"$(as 12345 12345 POST /v1/flows '{"job": "mine", "from": "t0", "to": "t1", "MB": 1}')"
 	group=$(id -g nobody)
 	check "members of the admin group do" grep -q '"changes": 1' <<<"$(as 12345 "$group" POST /v1/changes '{"changes": ["drain h1"]}')"
 	check "also by another group of theirs" grep -q '"changes": 1' <<<"$(setpriv --reuid 12345 --regid 12345 --groups "$group" \
