@@ -7,6 +7,7 @@
 
 #include <base/file.h>
 #include <base/json.h>
+#include <base/stop.h>
 #include <predict/calibration/calibration.h>
 #include <predict/check/check.h>
 #include <predict/prediction/prediction.h>
@@ -15,10 +16,11 @@
 
 struct predict_options {
 	double latency_us, overhead_us, gap_ns, longest_us;
+	double duration_s;
 	int64_t eager_bytes, port, runs;
 	int format;
 	struct option_list collectives;
-	const char *name, *curve, *job, *hosts, *model, *measured, *plan;
+	const char *interface, *name, *curve, *job, *hosts, *model, *measured, *plan;
 	bool json;
 };
 
@@ -28,6 +30,7 @@ static const struct predict_options defaults = {
 	.gap_ns = 0.8,
 	.eager_bytes = 65536,
 	.runs = 1,
+	.duration_s = 10,
 	.longest_us = 2000,
 	.name = "application",
 };
@@ -44,6 +47,7 @@ static const char teach[] =
 	"  $ nomora predict --latency 3 --overhead 1 --gap 0.8 --name sweep3d -o curves/sweep3d.json rank-*.txt\n"
 	"  $ nomora predict --latency 3 --job jobs.jsonl --name ring ring.goal\n"
 	"  $ nomora predict --name redis -o curves/redis.json redis.pcap\n"
+	"  $ nomora predict --name redis -o curves/redis.json --interface eth1 --duration 10 --port 6379\n"
 	"  $ nomora predict --check app.plan --measured check.csv run/*.trace -- --share-machine\n"
 	"\n"
 	"Latency, overhead and gap are those of the recorded run: half of the round trip of a short message between\n"
@@ -55,6 +59,10 @@ static const char teach[] =
 static const struct option_row rows[] = {
 	OPTION_HEADING("The recorded run"),
 	OPTION_CHOICE(struct predict_options, format, "format", 0, "NAME", formats, "format of the files"),
+	OPTION_STRING(struct predict_options, interface, "interface", 'i', "NAME",
+		      "capture this interface, without a FILE, while the application runs"),
+	OPTION_DOUBLE(struct predict_options, duration_s, "duration", 't', "S", 0.001, 86400,
+		      "length of that capture; a signal ends it earlier"),
 	OPTION_STRING(struct predict_options, model, "model", 'm', "MODEL.json",
 		      "the next four, as nomora trace --calibrate measured them"),
 	OPTION_DOUBLE(struct predict_options, latency_us, "latency", 'L', "US", 0, 1e6,
@@ -88,11 +96,10 @@ static const struct option_row rows[] = {
 
 static const struct option_usage usage = {
 	.command = "nomora predict",
-	.operands = "FILE... [-- SWEEP-OPTION...]",
+	.operands = "FILE...|--interface NAME [-- SWEEP-OPTION...]",
 	.summary = "Predict an application's curve from one recorded run, without an injector.",
 	.teach = teach,
 	.rows = rows,
-	.operands_minimum = 1,
 	.operands_maximum = -1,
 	.takes_rest = true,
 };
@@ -206,6 +213,25 @@ static int choose_model(const struct predict_options *options, struct prediction
 	return calibration_load(options->model, &settings->model, err);
 }
 
+/* Of several runs of an interface, each is a capture of its own, one after the other. */
+static int make(const struct predict_options *options, struct prediction_settings *settings,
+		struct prediction *prediction, struct error *err)
+{
+	char *same[PREDICTION_RUNS_MAXIMUM];
+
+	if (options->interface) {
+		for (uint32_t run = 0; run < settings->runs; run++)
+			same[run] = (char *)options->interface;
+		settings->format = PREDICTION_INTERFACE;
+		settings->paths = same;
+		settings->path_count = settings->runs;
+		settings->duration_s = options->duration_s;
+		settings->stop = stop_flag();
+		stop_catch_signals();
+	}
+	return prediction_make(settings, prediction, err);
+}
+
 static int predict(void *context, const struct option_operands *operands, struct error *err)
 {
 	const struct predict_options *options = context;
@@ -222,6 +248,12 @@ static int predict(void *context, const struct option_operands *operands, struct
 	struct prediction prediction;
 	int code;
 
+	if (!options->interface && operands->count == 0)
+		return command_misused(err, "expected FILE, or --interface NAME");
+	if (options->interface && (operands->count > 0 || options->format != defaults.format))
+		return command_misused(err, "--interface NAME has no FILE and no --format: it is a capture");
+	if (!options->interface && options->duration_s != defaults.duration_s)
+		return command_misused(err, "--duration is for --interface NAME");
 	if (options->plan && !options->measured)
 		return command_misused(err, "--check needs --measured SWEEP.csv, the file for the sweep");
 	if (operands->rest_count && !options->plan)
@@ -235,7 +267,7 @@ static int predict(void *context, const struct option_operands *operands, struct
 			code = COMMAND_USAGE;
 	if (code != 0)
 		return code;
-	code = prediction_make(&settings, &prediction, err);
+	code = make(options, &settings, &prediction, err);
 	if (code == 0)
 		code = answer(&prediction, options, operands, err);
 	prediction_free(&prediction);

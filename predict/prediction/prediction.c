@@ -78,7 +78,8 @@ static int read_calls(struct prediction *prediction, enum prediction_format form
 	return code;
 }
 
-static int read_capture(struct prediction *prediction, struct execution_graph *graph, struct error *err)
+static int read_capture(struct prediction *prediction, enum prediction_format format, struct execution_graph *graph,
+			struct error *err)
 {
 	struct prediction_settings *settings = &prediction->settings;
 	int code;
@@ -96,7 +97,9 @@ static int read_capture(struct prediction *prediction, struct execution_graph *g
 	if (settings->hosts)
 		return error_set(err, EINVAL, "%s: a capture has its hosts: the list of hosts is for ranks",
 				 settings->paths[0]);
-	code = turns_read(settings->paths[0], settings->port, &prediction->turns, err);
+	code = format == PREDICTION_INTERFACE ? turns_read_live(settings->paths[0], settings->duration_s,
+								settings->stop, settings->port, &prediction->turns, err)
+					      : turns_read(settings->paths[0], settings->port, &prediction->turns, err);
 	if (code < 0)
 		return code;
 	settings->model = (struct loggps){.latency_ns = turns_rtt_ns(&prediction->turns) / 2};
@@ -118,8 +121,8 @@ static int read_run(struct prediction *prediction, enum prediction_format format
 	if (format != PREDICTION_TRACE && format != PREDICTION_ALLPROF && chooses_collectives(&prediction->settings))
 		return error_set(err, EINVAL, "%s: no recorded calls: --collective is for those",
 				 prediction->settings.paths[0]);
-	if (format == PREDICTION_CAPTURE)
-		return read_capture(prediction, graph, err);
+	if (format == PREDICTION_CAPTURE || format == PREDICTION_INTERFACE)
+		return read_capture(prediction, format, graph, err);
 	if (prediction->settings.port > 0)
 		return error_set(err, EINVAL, "%s: not a capture: --port is for captures",
 				 prediction->settings.paths[0]);

@@ -140,6 +140,12 @@ int turns_read(const char *path, uint16_t port, struct turns *turns, struct erro
 	return read_packets(packets_open(path, err), path, port, turns, err);
 }
 
+int turns_read_live(const char *interface, double seconds, const volatile sig_atomic_t *stop, uint16_t port,
+		    struct turns *turns, struct error *err)
+{
+	return read_packets(packets_open_live(interface, seconds, stop, err), interface, port, turns, err);
+}
+
 int turns_read_memory(const char *name, const void *bytes, size_t length, uint16_t port, struct turns *turns,
 		      struct error *err)
 {

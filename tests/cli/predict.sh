@@ -156,6 +156,15 @@ assert len(c["hosts"]) == 2 and c["hosts"][0]["server"] and c["retransmitted"] =
 check "its curve says that it is predicted from a capture" grep -q '"note": "Predicted from a capture of one run' "$scratch/curves/redis.json"
 out=$("$nomora" predict --format capture - <"$source_root/tests/data/predict/redis.pcap")
 has "a capture from stdin" '^Port 6379: 9 connections, 185 turns'
+if [ "$(id -u)" -eq 0 ] && unshare -n true 2>/dev/null && command -v redis-server redis-benchmark >/dev/null; then
+	live=$(unshare -n "$(dirname "$0")/predict_live.sh" "$nomora" 2>&1)
+	[ -z "$live" ] && pass "a capture of an interface: its length, a signal, silence" || fail "a capture of an interface: its length, a signal, silence" "$live"
+else
+	skip "a capture of an interface" "needs root, network namespaces and Redis"
+fi
+refuses "a capture of no interface" 1 '^nomora: error: none: cannot capture: No such device' "$nomora" predict --interface none
+refuses "an interface and a file" 2 'has no FILE' "$nomora" predict --interface lo "$scratch/net.goal"
+refuses "a length of a file" 2 'is for --interface' "$nomora" predict --duration 1 "$scratch/net.goal"
 refuses "another port" 1 'redis\.pcap: no request to port 80 has a response$' "$nomora" predict --port 80 "$source_root/tests/data/predict/redis.pcap"
 refuses "a latency of a capture" 1 'a capture shows its own latency' "$nomora" predict --latency 9 "$source_root/tests/data/predict/redis.pcap"
 refuses "a port of a schedule" 1 'net\.goal: not a capture: --port is for captures' "$nomora" predict --port 80 "$scratch/net.goal"
@@ -170,7 +179,7 @@ printf 'num_ranks 1\nrank 0 {\n}\n' >"$scratch/empty.goal"
 refuses "a run of no time" 1 'empty\.goal: the run takes no time$' "$nomora" predict "$scratch/empty.goal"
 refuses "two schedules" 1 'a schedule in GOAL is one file, found 2$' "$nomora" predict "$scratch/net.goal" "$scratch/net.goal"
 refuses "no file" 1 'nothing\.goal' "$nomora" predict "$scratch/nothing.goal"
-refuses "no operand" 2 'operand' "$nomora" predict
+refuses "no operand" 2 'expected FILE, or --interface NAME' "$nomora" predict
 run "$nomora" predict -o "$scratch/no/such/folder/c.json" "$scratch/net.goal"
 [ "$code" -eq 1 ] && [ -n "$err" ] && pass "a curve that cannot be written" || fail "a curve that cannot be written" "$code $err"
 plan

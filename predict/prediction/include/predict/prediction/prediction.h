@@ -6,6 +6,7 @@
 #ifndef PREDICT_PREDICTION_H
 #define PREDICT_PREDICTION_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +22,14 @@
 
 enum { PREDICTION_RUNS_MAXIMUM = 1000 };
 
-enum prediction_format { PREDICTION_AUTO, PREDICTION_GOAL, PREDICTION_ALLPROF, PREDICTION_TRACE, PREDICTION_CAPTURE };
+enum prediction_format {
+	PREDICTION_AUTO,
+	PREDICTION_GOAL,
+	PREDICTION_ALLPROF,
+	PREDICTION_TRACE,
+	PREDICTION_CAPTURE,
+	PREDICTION_INTERFACE, /* the path is an interface, which is captured for duration_s */
+};
 
 struct prediction_settings {
 	char *const *paths; /* of each run: one schedule in GOAL or capture, or one trace of calls for each rank */
@@ -33,6 +41,8 @@ struct prediction_settings {
 	double longest_us;   /* the largest added round trip */
 	const char *application;
 	uint16_t port;                        /* of the servers in a capture; 0 = that with the most messages */
+	double duration_s;                    /* of a capture of an interface, */
+	const volatile sig_atomic_t *stop;    /* which ends earlier if *stop is not 0 */
 	struct collective_choice collectives; /* of recorded calls */
 	const char *hosts;                    /* of each rank: "a,b,a"; NULL: each rank has a host of its own */
 };

@@ -7,6 +7,7 @@
 #ifndef RTT_FRAME_H
 #define RTT_FRAME_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -140,7 +141,15 @@ struct packets *packets_open(const char *path, struct error *err);
 struct packets *packets_open_memory(const char *name, const void *bytes, size_t length, struct error *err);
 void packets_close(struct packets *packets); /* NULL is legal */
 
-/* Called for each packet in the order of the file. packets_read() stops at a result other than 0, and returns it. */
+/*
+ * Opens an interface, for `seconds` from now, or until *stop is not 0. `interface` and `stop` are borrowed. The kernel
+ * keeps the heads of packets in 64 MB until they are read. Returns NULL with err set: no such interface, no right to
+ * capture, another link type.
+ */
+struct packets *packets_open_live(const char *interface, double seconds, const volatile sig_atomic_t *stop,
+				  struct error *err);
+
+/* Called for each packet in its order. packets_read() stops at a result other than 0, and returns it. */
 typedef int (*packet_visit)(void *context, const struct frame *frame, struct ns at);
 
 /* Reads all packets. Returns 0, or -EBADMSG with err set if the capture ends within a packet. */

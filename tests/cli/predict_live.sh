@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Usage: predict_live.sh NOMORA, in a network namespace of its own. Prints what is wrong with nomora predict --interface.
+nomora=$1
+ip link set lo up
+redis-server --port 6379 --save '' --daemonize no >/dev/null &
+server=$!
+trap 'kill $server $client 2>/dev/null; wait' EXIT
+until redis-cli ping >/dev/null 2>&1; do kill -0 $server || exit; sleep 0.05; done
+redis-benchmark -t get -c 1 -n 1000000000 >/dev/null 2>&1 &
+client=$!
+
+# took RUNS LEAST MOST: the answer in $out is of so many captures, of so many seconds each.
+took() {
+	python3 - "$out" "$@" <<'PYTHON'
+import json, sys
+answer, runs, least, most = json.loads(sys.argv[1]), *map(float, sys.argv[2:])
+capture = answer["capture"]
+assert capture["port"] == 6379 and capture["connections"] == 1 and capture["loop"] == "closed", capture
+assert capture["turns"] > 100 and least < answer["recorded_s"] < most, answer["recorded_s"]
+assert (answer["runs"] or {"count": 1})["count"] == runs, answer["runs"]
+PYTHON
+}
+out=$("$nomora" predict --interface lo --duration 0.5 --json) && took 1 0.3 0.6
+out=$("$nomora" predict --interface lo --duration 0.2 --runs 3 --json) && took 3 0.1 0.3
+out=$(timeout --signal=INT 0.7 "$nomora" predict --interface lo --duration 1000 --json)
+took 1 0.1 1
+kill $client
+wait $client 2>/dev/null
+out=$(timeout 20 "$nomora" predict --interface lo --duration 0.1 2>&1)
+[ $? -eq 1 ] && grep -q 'lo: no TCP packets among 0 packets' <<<"$out" || echo "silence: $out"
