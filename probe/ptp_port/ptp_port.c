@@ -178,13 +178,19 @@ static int wait_for_link(const struct port *port, const volatile sig_atomic_t *s
 	return report.link_up || *stop ? 0 : error_set(err, ENETDOWN, "%s: its link is down", port->name);
 }
 
-/* Discards packets that arrived before we polled: their software stamps would be wrong. */
+/*
+ * Discards packets that arrived before we polled: their software stamps would be wrong. They are at most as many as
+ * there are buffers; on a busy port, others arrive meanwhile.
+ */
 static void discard_old(struct port *port)
 {
-	do {
+	for (uint32_t looks = 0; looks < BUFFERS; looks++) {
 		port->first = port->count = 0;
 		look(port);
-	} while (port->count);
+		if (port->count == 0)
+			return;
+	}
+	port->first = port->count = 0;
 }
 
 static int set_up(struct port *port, struct dp_port_report *report, struct error *err)
