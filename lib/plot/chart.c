@@ -132,12 +132,6 @@ int chart_add_band(struct chart *chart, const char *label, const double *x, cons
 	return add_xy(chart, SERIES_BAND, label, x, low, high, count, style);
 }
 
-int chart_add_step(struct chart *chart, const char *label, const double *x, const double *y, size_t count,
-		   struct chart_style style)
-{
-	return add_xy(chart, SERIES_STEP, label, x, y, NULL, count, style);
-}
-
 static int compare_doubles(const void *left, const void *right)
 {
 	double a = *(const double *)left, b = *(const double *)right;
@@ -161,7 +155,7 @@ int chart_add_cdf(struct chart *chart, const char *label, const double *values, 
 	sorted[0] = kept ? sorted[1] : 0;
 	for (size_t i = 0; i <= kept; i++)
 		y[i] = kept ? (double)i / (double)kept : 0;
-	rc = chart_add_step(chart, label, sorted, y, kept ? kept + 1 : 0, style);
+	rc = add_xy(chart, SERIES_STEP, label, sorted, y, NULL, kept ? kept + 1 : 0, style);
 	free(sorted);
 	return rc;
 }

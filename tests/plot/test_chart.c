@@ -24,7 +24,6 @@ static struct chart *make_chart(enum chart_scale scale)
 	cr_assert_eq(chart_add_band(chart, "band", x, y, error, 5, style), 0);
 	cr_assert_eq(chart_add_line(chart, "line", x, y, 5, style), 0);
 	cr_assert_eq(chart_add_points(chart, "points", x, y, error, 5, style), 0);
-	cr_assert_eq(chart_add_step(chart, "step", x, y, 5, style), 0);
 	cr_assert_eq(chart_add_cdf(chart, "cdf", y, 5, style), 0);
 	cr_assert_eq(chart_add_vertical(chart, "here", 10, style), 0);
 	cr_assert_eq(chart_add_horizontal(chart, "there", 1, style), 0);

@@ -68,9 +68,6 @@ int chart_add_points(struct chart *chart, const char *label, const double *x, co
 		     size_t count, struct chart_style style);
 int chart_add_band(struct chart *chart, const char *label, const double *x, const double *low, const double *high,
 		   size_t count, struct chart_style style);
-/* The line has the value y[i] from x[i] to x[i + 1]. */
-int chart_add_step(struct chart *chart, const char *label, const double *x, const double *y, size_t count,
-		   struct chart_style style);
 /* Empirical distribution of values in any order, as a step line from 0 to 1. Leaves out values that are not finite. */
 int chart_add_cdf(struct chart *chart, const char *label, const double *values, size_t count, struct chart_style style);
 
