@@ -10,7 +10,7 @@
 #include <sched/cost/latency_view.h>
 #include <sched/cost/rows.h>
 
-/* The vector kernels; contracts in cost/kernel.h. Call one only if its usable() returns true. */
+/* The vector kernel; contract in cost/kernel.h. Call it only if its usable() returns true. */
 
 /* Added to 16-bit costs before taking a maximum: COST_ABSENT then wraps around to 0, below every machine's cost. */
 enum { COST_MAXIMUM_BIAS = UINT16_MAX + 1 - COST_ABSENT };
@@ -19,9 +19,6 @@ enum { COST_MAXIMUM_BIAS = UINT16_MAX + 1 - COST_ABSENT };
 bool cost_avx2_usable(void);
 void cost_rack_avx2(const struct cost_table *table, const float *rtt_us, uint32_t columns, uint16_t *cost,
 		    uint16_t *maximum, uint16_t *minimum);
-bool cost_avx512_usable(void);
-void cost_rack_avx512(const struct cost_table *table, const float *rtt_us, uint32_t columns, uint16_t *cost,
-		      uint16_t *maximum, uint16_t *minimum);
 #endif
 
 /*

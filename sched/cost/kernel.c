@@ -27,7 +27,7 @@ static long cost_at_step(const struct curve *curve, enum cost_lookup lookup, uin
 struct cost_table *cost_table_create(const struct curve *curve, enum latency_reference reference,
 				     enum cost_lookup lookup)
 {
-	struct cost_table *table = aligned_alloc(64, (sizeof *table + 63) / 64 * 64);
+	struct cost_table *table = malloc(sizeof *table);
 	bool nearest = lookup != COST_LOOKUP_INTERPOLATED;
 	uint32_t per_step = nearest ? 1 : COST_STEPS_PER_US * (uint32_t)CURVE_STEP_US;
 	uint32_t steps = ((uint32_t)curve->table_count - 1) * per_step + 1;
@@ -50,8 +50,6 @@ struct cost_table *cost_table_create(const struct curve *curve, enum latency_ref
 	table->cost[steps + 1] = (int32_t)cost_of(curve_eval(curve, INFINITY), lookup);
 	for (uint32_t i = 2; i < table->count; i++)
 		table->monotone &= table->cost[i] >= table->cost[i - 1];
-	for (uint32_t i = 0; i < COST_TABLE_SMALL; i++)
-		table->small[i] = (uint16_t)(i < table->count ? table->cost[i] : COST_ABSENT);
 	return table;
 }
 
@@ -104,7 +102,6 @@ static void rack_portable(const struct cost_table *table, const float *rtt_us, u
 
 const struct cost_kernel cost_kernels[] = {
 #ifdef __x86_64__
-	{"avx512", cost_avx512_usable, cost_rack_avx512},
 	{"avx2", cost_avx2_usable, cost_rack_avx2},
 #endif
 	{"portable", always, rack_portable},

@@ -21,7 +21,6 @@
 enum {
 	COST_GAMMA = 1001,       /* above every cost of a machine (NoMora 6) */
 	COST_MAXIMUM = 1000,     /* p = 0.1 */
-	COST_TABLE_SMALL = 128,  /* number of entries of the largest table that fits into vector registers */
 	COST_ABSENT = INT16_MAX, /* cost of a column without a machine: above every threshold */
 };
 
@@ -53,8 +52,6 @@ struct cost_table {
 	float per_us;      /* entries per microsecond of x */
 	bool monotone;     /* cost never falls as the round trip grows */
 	int32_t *cost;     /* [count] */
-	/* copy of cost[] if count <= COST_TABLE_SMALL */
-	uint16_t small[COST_TABLE_SMALL] __attribute__((aligned(64)));
 };
 
 /* Returns NULL with errno ENOMEM if out of memory. Keeps no reference to `curve`. */
