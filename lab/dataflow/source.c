@@ -21,6 +21,17 @@ struct dataflow_latency *dataflow_open_latency(const struct dataflow_settings *s
 	return dataflow_latency_open(dataflow, &options, err);
 }
 
+typedef int trace_reader(struct dataflow *dataflow, const char *path, const struct dataflow_trace_options *options,
+			 struct error *err);
+
+/* By format; NULL: has no such options. */
+static trace_reader *const traces[] = {
+	[DATAFLOW_SCENARIO] = NULL,
+	[DATAFLOW_SWIM] = dataflow_read_swim,
+	[DATAFLOW_COFLOWS] = dataflow_read_coflows,
+	[DATAFLOW_SPARK] = dataflow_read_spark,
+};
+
 static int add_jobs(const struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err)
 {
 	const struct dataflow_trace_options trace = {.jobs = (uint32_t)settings->jobs,
@@ -31,10 +42,8 @@ static int add_jobs(const struct dataflow_settings *settings, struct dataflow *d
 
 	if (settings->from == DATAFLOW_FLINK)
 		return dataflow_read_flink(dataflow, settings->file, err);
-	if (settings->from == DATAFLOW_SWIM)
-		return dataflow_read_swim(dataflow, settings->file, &trace, err);
-	if (settings->from == DATAFLOW_COFLOWS)
-		return dataflow_read_coflows(dataflow, settings->file, &trace, err);
+	if (traces[settings->from])
+		return traces[settings->from](dataflow, settings->file, &trace, err);
 	if (dataflow_recipe_parse(settings->generate, &recipe, err) < 0)
 		return -EINVAL;
 	return dataflow_generate(dataflow, &recipe) < 0 ? error_set(err, ENOMEM, "out of memory") : 0;

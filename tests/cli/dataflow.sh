@@ -128,6 +128,10 @@ run "$nomora" dataflow plan --from flink "$scratch/plan.json"
 check "a plan of Flink" grep -qE '^  0a44\.3 +h[0-9]+$' <<<"$out"
 sed 's/HASH/HUSH/' "$scratch/plan.json" >"$scratch/hush.json"
 refuses "an unknown ship strategy" 1 "hush.json: plan.nodes\[1\].inputs\[0\].ship_strategy: unknown strategy 'HUSH'" "$nomora" dataflow plan --from flink "$scratch/hush.json"
+run "$nomora" dataflow plan --from spark "$source_root/tests/data/spark/eventlog" --slots 4
+check "an event log of Spark, without the job that shuffles nothing" test "$(grep -c '^app-.* MB/s' <<<"$out")" -eq 2
+sed '9s/"Stage ID":0/"Stage ID":99/' "$source_root/tests/data/spark/eventlog" >"$scratch/eventlog"
+refuses "a task of no stage" 1 'eventlog:9: Stage ID: no job before this line has stage 99' "$nomora" dataflow plan --from spark "$scratch/eventlog"
 printf 'job0\t49\t49\t740773\t2339561\t627471\njob1\t101\t52\t736346\t0\t432269\n' >"$scratch/swim.tsv"
 run "$nomora" dataflow plan --from swim "$scratch/swim.tsv"
 check "a workload of SWIM, without the job that shuffles nothing" test "$(grep -c '^job' <<<"$out")" -eq 1

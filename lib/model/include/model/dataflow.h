@@ -150,6 +150,17 @@ int dataflow_parse_swim(struct dataflow *dataflow, const char *name, const char 
 			const struct dataflow_trace_options *options, struct error *err);
 
 /*
+ * Spark: an event log (spark.eventLog.enabled), JSON lines; the files of a rolling log in their order are one log. Each
+ * job that shuffles data becomes a job. A stage that reads or writes shuffled data becomes a component with one task
+ * per executor that ran it. Edges carry the bytes that the successful tasks have read, local ones included. A stage
+ * that the job skipped stands for the stage of an earlier job that computed the same RDD.
+ */
+int dataflow_read_spark(struct dataflow *dataflow, const char *path, const struct dataflow_trace_options *options,
+			struct error *err);
+int dataflow_parse_spark(struct dataflow *dataflow, const char *name, const char *text, size_t bytes,
+			 const struct dataflow_trace_options *options, struct error *err);
+
+/*
  * The coflow benchmark (model/recovery.h): one component has all mappers, and each reducer is a component. Returns
  * -ENOSPC if `pin` is set and there are more ports than hosts.
  */

@@ -15,7 +15,7 @@
 
 /* In the order of the names of the options --routes and --from. */
 enum dataflow_routes { DATAFLOW_NETLINK, DATAFLOW_PORTS };
-enum dataflow_from { DATAFLOW_SCENARIO, DATAFLOW_FLINK, DATAFLOW_SWIM, DATAFLOW_COFLOWS };
+enum dataflow_from { DATAFLOW_SCENARIO, DATAFLOW_FLINK, DATAFLOW_SWIM, DATAFLOW_COFLOWS, DATAFLOW_SPARK };
 
 struct dataflow_settings {
 	int engine;    /* index in engine_names[] */
