@@ -64,6 +64,8 @@ static int check(const struct dataflow_settings *settings, struct error *err)
 
 	if (!settings->file == !settings->generate || (settings->from != DATAFLOW_SCENARIO && !settings->file))
 		return error_set(err, EINVAL, "expected either FILE, whose format is --from, or --generate");
+	if (settings->rates && settings->from != DATAFLOW_FLINK)
+		return error_set(err, EINVAL, "--rates is for --from flink");
 	if (picture && chart_check_name(picture, err) != 0)
 		return -EINVAL;
 	if (settings->routes == DATAFLOW_PORTS && settings->faults.count > 0)

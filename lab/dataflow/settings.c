@@ -50,6 +50,8 @@ static const char *const route_names[] = {"netlink", "ports", NULL}, *const from
 		ROW(STRING, generate, "generate", 'g', "RECIPE",                                                       \
 		    "random jobs: storm or mapreduce, then jobs=10,seed=1...; see nomora-dataflow(1)"),                \
 		ROW(INTEGER, slots, "slots", 0, "N", 1, DATAFLOW_SLOTS_MAXIMUM, "tasks that each host can run"),       \
+		ROW(STRING, rates, "rates", 0, "FOLDER",                                                               \
+		    "flink: measured rates, VERTEX.json; see nomora-dataflow(1)"),                                     \
 		ROW(INTEGER, jobs, "jobs", 0, "N", 0, INT32_MAX, "read the first N jobs of a trace; 0: all"),          \
 		ROW(INTEGER, tasks, "tasks", 0, "N", 1, 10000, "swim: at most N mappers and N reducers of a job"),     \
 		ROW(DOUBLE, split_MB, "split-MB", 0, "MB", 1e-3, 1e9,                                                  \

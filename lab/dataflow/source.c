@@ -40,8 +40,13 @@ static int add_jobs(const struct dataflow_settings *settings, struct dataflow *d
 						     .pin = settings->pin};
 	struct dataflow_recipe recipe;
 
-	if (settings->from == DATAFLOW_FLINK)
-		return dataflow_read_flink(dataflow, settings->file, err);
+	if (settings->from == DATAFLOW_FLINK) {
+		int code = dataflow_read_flink(dataflow, settings->file, err);
+
+		return code == 0 && settings->rates
+			       ? dataflow_read_flink_rates(&dataflow->jobs[0], settings->rates, err)
+			       : code;
+	}
 	if (traces[settings->from])
 		return traces[settings->from](dataflow, settings->file, &trace, err);
 	if (dataflow_recipe_parse(settings->generate, &recipe, err) < 0)

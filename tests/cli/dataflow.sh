@@ -126,6 +126,10 @@ cat >"$scratch/plan.json" <<'TEXT'
 TEXT
 run "$nomora" dataflow plan --from flink "$scratch/plan.json"
 check "a plan of Flink" grep -qE '^  0a44\.3 +h[0-9]+$' <<<"$out"
+mkdir "$scratch/rates" && printf '[{"id": "numBytesOutPerSecond", "sum": 3000000.0}]' >"$scratch/rates/bc76.json"
+run "$nomora" dataflow plan --from flink "$scratch/plan.json" --rates "$scratch/rates"
+check "a plan of Flink with its measured rates" grep -qE '^00ff: 3.00 MB/s' <<<"$out"
+refuses "rates of another format" 2 '--rates is for --from flink' "$nomora" dataflow plan --from swim "$scratch/plan.json" --rates "$scratch/rates"
 sed 's/HASH/HUSH/' "$scratch/plan.json" >"$scratch/hush.json"
 refuses "an unknown ship strategy" 1 "hush.json: plan.nodes\[1\].inputs\[0\].ship_strategy: unknown strategy 'HUSH'" "$nomora" dataflow plan --from flink "$scratch/hush.json"
 run "$nomora" dataflow plan --from spark "$source_root/tests/data/spark/eventlog" --slots 4

@@ -74,6 +74,80 @@ Test(dataflow_readers, bad_plans_are_refused_and_leave_no_job)
 	}
 }
 
+static int read_rates(struct dataflow *dataflow, const char *a, const char *b, struct error *err)
+{
+	static const char plan[] =
+		"{\"nodes\": [{\"id\": \"a\", \"parallelism\": 2}, {\"id\": \"b\", \"parallelism\": 4, "
+		"\"inputs\": [{\"id\": \"a\", \"ship_strategy\": \"HASH\"}]}, "
+		"{\"id\": \"c\", \"parallelism\": 2, \"inputs\": [{\"id\": \"a\", \"ship_strategy\": "
+		"\"BROADCAST\"}, {\"id\": \"b\", \"ship_strategy\": \"REBALANCE\"}]}]}";
+	const char *texts[] = {a, b};
+	char folder[] = "/tmp/nomora-rates-XXXXXX", path[64], *at;
+	int code;
+
+	cr_assert_eq(dataflow_parse_flink(dataflow, "plan", plan, sizeof plan - 1, err), 0, "%s", err->text);
+	cr_assert_not_null(mkdtemp(folder));
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof path, "%s/%c.json", folder, 'a' + i);
+		FILE *file = texts[i] ? fopen(path, "w") : NULL;
+
+		if (file) {
+			fputs(texts[i], file);
+			fclose(file);
+		}
+	}
+	code = dataflow_read_flink_rates(&dataflow->jobs[0], folder, err);
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof path, "%s/%c.json", folder, 'a' + i);
+		unlink(path);
+	}
+	rmdir(folder);
+	at = code < 0 ? strstr(err->text, folder) : NULL;
+	if (at) /* the rest of the message is the same in each run */
+		memmove(at, at + strlen(folder), strlen(at + strlen(folder)) + 1);
+	return code;
+}
+
+#define RATE(id, sum) "[{\"id\": \"" id "\", \"min\": 1.0, \"max\": 2.0, \"avg\": 1.5, \"sum\": " sum "}]"
+
+/* In the format of Flink 1.17's answers to .../subtasks/metrics?get=numBytesOutPerSecond. */
+Test(dataflow_readers, measured_rates_of_flink)
+{
+	static const struct {
+		const char *a, *b, *expected;
+	} bad[] = {
+		{RATE("numBytesOutPerSecond", "3e7"), NULL, "/b.json: No such file"},
+		{RATE("numBytesOutPerSecond", "3e7"), "[]", "/b.json: no metric numBytesOutPerSecond"},
+		{RATE("numBytesOut", "3e7"), "[]", "/a.json: no metric numBytesOutPerSecond"},
+		{RATE("numBytesOutPerSecond", "\"NaN\""), "[]", "/a.json: [0].sum: "},
+		{"{}", "[]", "/a.json: expected a list of metrics"},
+		{RATE("numBytesOutPerSecond", "0"), RATE("numBytesOutPerSecond", "0"),
+		 "/a.json: the source sends nothing"},
+	};
+	struct dataflow *dataflow = empty();
+	struct error err = {0};
+	const struct dataflow_job *job;
+
+	cr_assert_eq(
+		read_rates(dataflow, RATE("numBytesOutPerSecond", "3e7"), RATE("numBytesOutPerSecond", "5e6"), &err), 0,
+		"%s", err.text);
+	job = &dataflow->jobs[0];
+	/* of 30 MB/s, b gets 10, and each of the two tasks of c 10; b sends half of what it gets */
+	cr_expect_float_eq(job->components[0].MBps, 5, 1e-12);
+	cr_expect_eq(job->edges[0].selectivity, 1);
+	cr_expect_eq(job->edges[1].selectivity, 1);
+	cr_expect_eq(job->edges[2].from, 1);
+	cr_expect_float_eq(job->edges[2].selectivity, 0.5, 1e-12);
+	cr_expect(isinf(job->components[1].MBps));
+	dataflow_destroy(dataflow);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		dataflow = empty();
+		cr_expect_lt(read_rates(dataflow, bad[i].a, bad[i].b, &err), 0, "%zu", i);
+		cr_expect_not_null(strstr(err.text, bad[i].expected), "'%s', not '%s'", err.text, bad[i].expected);
+		dataflow_destroy(dataflow);
+	}
+}
+
 static int read_swim(struct dataflow *dataflow, const char *text, uint32_t jobs, struct error *err)
 {
 	struct dataflow_trace_options options = {.jobs = jobs, .tasks = 4, .split_MB = 100};

@@ -131,6 +131,17 @@ int dataflow_read_flink(struct dataflow *dataflow, const char *path, struct erro
 int dataflow_parse_flink(struct dataflow *dataflow, const char *name, const char *text, size_t bytes,
 			 struct error *err);
 
+/*
+ * Sets the measured rates of a job that was read by dataflow_read_flink(). FOLDER/VERTEX.json, for each vertex with an
+ * output, is the answer to GET /jobs/ID/vertices/VERTEX/subtasks/metrics?get=numBytesOutPerSecond. The sources get
+ * their rates as maximum rates; edges from other vertices get the selectivity that the rates of the vertex and of its
+ * inputs give. Returns 0, or -errno with err set (file and field); the job is then unchanged or has only some of its
+ * rates.
+ */
+int dataflow_read_flink_rates(struct dataflow_job *job, const char *folder, struct error *err);
+/* Parses one such answer. *MBps: sum over the subtasks. */
+int dataflow_parse_flink_rate(const char *name, const char *text, size_t bytes, double *MBps, struct error *err);
+
 /* Values that MapReduce traces lack. */
 struct dataflow_trace_options {
 	uint32_t jobs;   /* read at most this number of jobs; 0: all */

@@ -33,6 +33,7 @@ struct dataflow_settings {
 	/* Where the jobs come from: one of `file` and `generate`; the other is NULL. */
 	int from; /* format of `file`, enum dataflow_from */
 	const char *file, *generate, *topology;
+	const char *rates; /* folder of dataflow_read_flink_rates(); NULL: none */
 	int64_t slots, jobs, tasks;
 	double link_MBps, split_MB;
 	bool pin;
