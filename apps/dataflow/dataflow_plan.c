@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora dataflow plan: prints the placement, the routes and the rates. */
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include <base/file.h>
 #include <base/json.h>
 #include <sched/dataflow/network.h>
 
@@ -59,6 +63,27 @@ int dataflow_print_plan(const struct dataflow_settings *settings, const struct d
 	return COMMAND_OK;
 }
 
+/* Writes the pod templates of the jobs that were placed. Returns 0, or -errno with err set. */
+static int write_pods(const struct dataflow_plan *plan, const char *folder, struct error *err)
+{
+	char path[PATH_MAX];
+	int code = 0;
+
+	for (uint32_t j = 0; j < plan->job_count && code == 0; j++) {
+		const char *name = plan->jobs[j].job->name;
+
+		if (!plan->jobs[j].placed_here)
+			continue;
+		if (strchr(name, '/') || name[0] == '.')
+			return error_set(err, EINVAL, "job '%s': not a name of a file in %s", name, folder);
+		if (snprintf(path, sizeof path, "%s/%s.json", folder, name) >= (int)sizeof path)
+			return error_set(err, ENAMETOOLONG, "%s: the path is too long", folder);
+		file_make_folder_of(path);
+		code = json_write_file_new(path, dataflow_plan_to_pod(plan, &plan->jobs[j]), err);
+	}
+	return code;
+}
+
 static int plan_jobs(struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err)
 {
 	const struct engine_options options = dataflow_engine_options(settings);
@@ -70,6 +95,8 @@ static int plan_jobs(struct dataflow_settings *settings, struct dataflow *datafl
 
 	if (!plan || (settings->bound && dataflow_bound(plan->network, &bound_MBps, err) < 0))
 		code = dataflow_fail(err);
+	else if (settings->pods && write_pods(plan, settings->pods, err) < 0)
+		code = COMMAND_FAILED;
 	else if (settings->plot && dataflow_plan_plot(plan, engine, settings->plot, err) < 0)
 		code = COMMAND_FAILED;
 	else if (settings->advise_moves && dataflow_advise(plan, engine_find(engine), &options, &advice, err) < 0)

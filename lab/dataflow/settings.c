@@ -94,6 +94,8 @@ const struct option_row dataflow_plan_rows[] = {
 	ROW(FLAG, advise_moves, "advise-moves", 0,
 	    "print the moves of single tasks of running jobs that would raise the sum of the rates"),
 	ROW(FLAG, compare, "compare", 'c', "run every engine and print one line for each"),
+	ROW(STRING, pods, "pods", 0, "FOLDER",
+	    "write FOLDER/JOB.json, a Kubernetes pod template with an affinity to the job's hosts"),
 	ROW(STRING, scenario, "scenario", 0, "FILE", "write the scenario to FILE (JSON) and exit"),
 	ROWS_ENGINE,
 	ROWS_LATENCY,

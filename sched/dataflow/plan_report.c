@@ -209,6 +209,25 @@ static json_t *links_json(const struct dataflow_plan *plan)
 	return list;
 }
 
+json_t *dataflow_plan_to_pod(const struct dataflow_plan *plan, const struct plan_job *job)
+{
+	const struct topology *topology = network_topology(plan->network);
+	bool *used = calloc(topology->node_count + 1u, sizeof *used);
+	json_t *hosts = used ? json_array() : NULL;
+
+	for (uint32_t t = 0; hosts && t < job->job->task_count; t++)
+		used[job->job->hosts[t]] = true;
+	for (uint32_t n = 0; hosts && n < topology->node_count; n++)
+		if (used[n])
+			json_array_append_new(hosts, json_string(topology->nodes[n].name));
+	free(used);
+	/* json_pack() returns NULL if hosts is NULL: out of memory */
+	return json_pack("{s:s, s:s, s:{s:s}, s:{s:{s:{s:{s:[{s:[{s:s, s:s, s:o}]}]}}}}}", "apiVersion", "v1", "kind",
+			 "Pod", "metadata", "name", "pod-template", "spec", "affinity", "nodeAffinity",
+			 "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms", "matchExpressions",
+			 "key", "kubernetes.io/hostname", "operator", "In", "values", hosts);
+}
+
 json_t *dataflow_plan_to_json(const struct dataflow_plan_report *report)
 {
 	const struct dataflow_plan *plan = report->plan;

@@ -126,6 +126,14 @@ cat >"$scratch/plan.json" <<'TEXT'
 TEXT
 run "$nomora" dataflow plan --from flink "$scratch/plan.json"
 check "a plan of Flink" grep -qE '^  0a44\.3 +h[0-9]+$' <<<"$out"
+run "$nomora" dataflow plan --json --from flink "$scratch/plan.json" --pods "$scratch/pods"
+check "a pod template with an affinity to the hosts of the job" jq -en --argjson plan "$out" --slurpfile pod "$scratch/pods/00ff.json" '
+	$pod[0] as {apiVersion: $version, kind: $kind, spec: {affinity: {nodeAffinity: $node}}}
+	| $node.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0]
+	| . as $term | $version == "v1" and $kind == "Pod" and .key == "kubernetes.io/hostname" and .operator == "In"
+		and (.values | sort) == ([$plan.jobs[0].placement[]] | unique)'
+sed 's/00ff/a\/b/' "$scratch/plan.json" >"$scratch/slash.json"
+refuses "a job whose name is no file" 1 "job 'a/b': not a name of a file in" "$nomora" dataflow plan --from flink "$scratch/slash.json" --pods "$scratch/pods"
 mkdir "$scratch/rates" && printf '[{"id": "numBytesOutPerSecond", "sum": 3000000.0}]' >"$scratch/rates/bc76.json"
 run "$nomora" dataflow plan --from flink "$scratch/plan.json" --rates "$scratch/rates"
 check "a plan of Flink with its measured rates" grep -qE '^00ff: 3.00 MB/s' <<<"$out"

@@ -26,6 +26,7 @@ struct dataflow_settings {
 	bool direct, compare, json, bound;
 	bool advise_moves;
 	const char *plot;     /* file for a picture of the network; NULL: none */
+	const char *pods;     /* folder to which the jobs' pod templates are written; NULL: none */
 	const char *scenario; /* file to which the scenario is written; NULL: none */
 	const char *latency_file, *curves, *curve;
 	int latency_stat;

@@ -65,6 +65,12 @@ struct dataflow_plan_report {
 void dataflow_plan_print(const struct dataflow_plan_report *report, FILE *out);
 /* Returns the report as nomora.dataflow-plan/1, or NULL if out of memory. */
 json_t *dataflow_plan_to_json(const struct dataflow_plan_report *report);
+/*
+ * Returns a Kubernetes Pod with a node affinity to the job's hosts, by the label kubernetes.io/hostname: the form that
+ * Flink (kubernetes.pod-template-file) and Spark (spark.kubernetes.executor.podTemplateFile) take. NULL if out of
+ * memory.
+ */
+json_t *dataflow_plan_to_pod(const struct dataflow_plan *plan, const struct plan_job *job);
 /* Draws the network with the load of its links. Returns 0, or -errno with err set. */
 int dataflow_plan_plot(const struct dataflow_plan *plan, const char *engine, const char *path, struct error *err);
 
