@@ -172,6 +172,46 @@ static void *reflect(void *context)
 	return NULL;
 }
 
+/* While this is not 0, each summary has this as each counter, and then ten times it. */
+static uint64_t counter;
+
+void __real_agent_summarise(struct agent *agent, struct agent_summary *summary);
+void __wrap_agent_summarise(struct agent *agent, struct agent_summary *summary);
+
+void __wrap_agent_summarise(struct agent *agent, struct agent_summary *summary)
+{
+	__real_agent_summarise(agent, summary);
+	if (counter == 0)
+		return;
+	summary->skipped = summary->unstamped = summary->departures = summary->send_failures = counter;
+	summary->broken_frames = summary->unfinished_checksums = summary->bad_hmac = summary->other_member = counter;
+	summary->forged = summary->other_vlan = summary->samples_dropped = counter;
+	summary->handed_over = summary->not_handed_over = counter;
+	for (size_t i = 0; i < sizeof summary->reflector / sizeof counter; i++)
+		((uint64_t *)&summary->reflector)[i] = counter;
+	summary->limited = counter > 1;
+	counter *= 10;
+}
+
+static void check_sums(struct agent_group *group)
+{
+	struct agent_summary sum;
+	const uint64_t *counts[] = {&sum.skipped,        &sum.unstamped,       &sum.departures,
+				    &sum.send_failures,  &sum.broken_frames,   &sum.unfinished_checksums,
+				    &sum.bad_hmac,       &sum.other_member,    &sum.forged,
+				    &sum.other_vlan,     &sum.samples_dropped, &sum.handed_over,
+				    &sum.not_handed_over};
+
+	counter = 1;
+	agent_group_summarise(group, &sum);
+	counter = 0;
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		cr_expect_eq(*counts[i], 11, "counter %zu: %lu", i, *counts[i]);
+	for (size_t i = 0; i < sizeof sum.reflector / sizeof counter; i++)
+		cr_expect_eq(((uint64_t *)&sum.reflector)[i], 11);
+	cr_expect(sum.limited);
+}
+
 /*
  * A prober with two queues. Each queue has its own reflector, whose answers, including those to ARP, arrive on the
  * other queue: each answer must be passed to the agent that sent the request.
@@ -241,6 +281,7 @@ Test(agent_group, two_queues_hand_their_answers_over)
 	agent_group_summarise(group, &summary);
 	cr_assert_geq(summary.handed_over, 2 * 200);
 	cr_assert_eq(summary.not_handed_over, 0);
+	check_sums(group);
 	agent_row_destroy(row);
 	agent_group_destroy(group);
 	for (int i = 0; i < 2; i++) {
