@@ -44,7 +44,7 @@ static double end_slope(double h0, double h1, double d0, double d1)
 
 	if (slope * d0 <= 0)
 		return 0;
-	if (d0 * d1 <= 0 && fabs(slope) > 3 * fabs(d0))
+	if (fabs(slope) > 3 * fabs(d0)) /* only if the pieces have different signs: else, |slope| < 2 |d0| */
 		return 3 * d0;
 	return slope;
 }

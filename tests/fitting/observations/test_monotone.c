@@ -56,6 +56,34 @@ Test(monotone, pooling_is_the_best_monotone_fit)
 	}
 }
 
+/* Worked by hand: Fritsch and Butland's weighted harmonic means within, limited three-point slopes at the ends. */
+Test(monotone, slopes)
+{
+	static const struct {
+		size_t count;
+		double x[4], y[4], slopes[4];
+	} rows[] = {
+		{1, {2}, {5}, {0}},
+		{2, {1, 3}, {5, 1}, {-2, -2}},
+		{3, {1, 2, 4}, {10, 6, 4}, {-5, -12.0 / 7, 0}}, /* the last: 1, against its piece */
+		{3, {1, 2, 4}, {1, 0.6, 0.4}, {-0.5, -1.2 / 7, 0}},
+		{3, {1, 2, 4}, {10, 6, 8}, {-17.0 / 3, 0, 3}},       /* 13 / 3, cut to three times its piece */
+		{3, {1, 2, 4}, {10, 6, 7}, {-33.0 / 6, 0, 3.0 / 2}}, /* 7 / 2, cut */
+		{3, {1, 2, 3}, {8, 4, 5}, {-13.0 / 2, 0, 3}},        /* 7 / 2, cut */
+		{3, {1, 2, 3}, {8, 7, 4}, {0, -3.0 / 2, -4}},
+		{4, {0, 1, 2, 4}, {9, 8, 5, 4}, {0, -3.0 / 2, -27.0 / 29, 0}},
+	};
+
+	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+		double slopes[4];
+
+		monotone_slopes(rows[r].x, rows[r].y, rows[r].count, slopes);
+		for (size_t i = 0; i < rows[r].count; i++)
+			cr_expect_float_eq(slopes[i], rows[r].slopes[i], 1e-12, "row %zu: slope %zu: %.17g", r, i,
+					   slopes[i]);
+	}
+}
+
 Test(monotone, interpolates_without_overshoot)
 {
 	struct rng rng;
@@ -71,9 +99,13 @@ Test(monotone, interpolates_without_overshoot)
 			x[i] = x[i - 1] + 0.01 + rng_exponential(&rng);
 			y[i] = y[i - 1] - (rng_below(&rng, 3) ? rng_exponential(&rng) : 0);
 		}
-		monotone_slopes(x, y, count, slopes);
 		for (size_t i = 0; i < count; i++)
+			slopes[i] = NAN;
+		monotone_slopes(x, y, count, slopes);
+		for (size_t i = 0; i < count; i++) {
+			cr_assert(slopes[i] <= 0);
 			cr_assert_float_eq(monotone_interpolate(x, y, slopes, count, x[i]), y[i], 1e-12);
+		}
 		for (int i = -5; i < 505; i++) {
 			double value = monotone_interpolate(x, y, slopes, count, x[count - 1] * i / 500);
 
