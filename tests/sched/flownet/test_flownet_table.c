@@ -6,7 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sched/mcf/algorithms.h>
+#include <sched/mcf/verify.h>
+
 #include "table_world.h"
+
+static bool is_wrong; /* no solution passes */
+
+bool __real_mcf_verify(const struct mcf_problem *problem, const struct mcf_solution *solution,
+		       struct mcf_verdict *verdict);
+bool __wrap_mcf_verify(const struct mcf_problem *problem, const struct mcf_solution *solution,
+		       struct mcf_verdict *verdict);
+
+bool __wrap_mcf_verify(const struct mcf_problem *problem, const struct mcf_solution *solution,
+		       struct mcf_verdict *verdict)
+{
+	bool passes = __real_mcf_verify(problem, solution, verdict);
+
+	if (is_wrong)
+		snprintf(verdict->text, sizeof verdict->text, "arc 3 is wrong");
+	return passes && !is_wrong;
+}
 
 TestSuite(flownet_table, .init = table_setup, .fini = table_teardown);
 
@@ -23,6 +43,25 @@ Test(flownet_table, a_waiting_root_has_the_cluster_at_cost_0_and_the_others_wait
 	cr_expect_eq(last.move_count, 1);
 	cr_expect_eq(last.moves[0].task, 0);
 	cr_expect_neq(flownet_root_machine(world.net, 0), FLOWNET_NONE);
+}
+
+Test(flownet_table, an_answer_that_fails_verification_is_an_error)
+{
+	static const char *const algorithms[] = {"", "simplex"}; /* none: the structured solver */
+
+	for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
+		struct error err = {0};
+
+		settings.flow.algorithm = mcf_algorithm_find(algorithms[i]);
+		job_with_root_on_0(3);
+		is_wrong = true;
+		cr_expect_eq(flownet_solve(world.net, &last, &err), -EIO);
+		cr_expect_str_eq(err.text, "the solver's answer fails verification: arc 3 is wrong");
+		cr_expect_not(last.verified);
+		is_wrong = false;
+		table_teardown();
+		table_setup();
+	}
 }
 
 Test(flownet_table, a_running_root_has_its_machine_alone)
