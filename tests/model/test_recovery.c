@@ -95,6 +95,10 @@ struct refusal {
 
 static const struct refusal refusals[] = {
 	{"{\"schema\": \"nomora.recovery/2\"}", "schema", 1},
+	{HEAD "\"servers\": 7, \"applications\": []}", "servers: found a number, expected an array", 2},
+	{HEAD SERVERS "\"applications\": 7}", "applications: found a number, expected an array", 5},
+	{HEAD SERVERS TASKS FLOW "]}],\n\"failed_servers\": 7}", "failed_servers: found a number, expected an array",
+	 11},
 	{HEAD SERVERS TASKS "{\"from\": \"1\", \"to\": \"9\", \"MB\": 1}" TAIL,
 	 "flows[0].to: application 'A' has no task '9'", 10},
 	{HEAD SERVERS TASKS "{\"from\": \"1\", \"to\": \"1\", \"MB\": 1}" TAIL, "does not send to itself", 10},

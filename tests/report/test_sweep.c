@@ -185,6 +185,9 @@ Test(report_sweep, the_verdict_counts_runs_and_packets)
 		 "<p class=\"verdict fail\"><b>Do not publish this curve.</b> 0 of 1 runs disturbed; a stall "
 		 "may have delayed 971 of 1000 packets (97.10&nbsp;%); no round trip checked the delays. The curve "
 		 "may show"},
+		{ATTEMPT(50, 0, 1, RTT(120, 120) PACKETS) ACCEPTED(50, 0, 1, true),
+		 "<p class=\"verdict fail\"><b>Do not publish this curve.</b> 1 of 1 runs disturbed; a stall may have "
+		 "delayed 0 of 9 packets (0.00&nbsp;%); the round trip rose as injected at 1 of 1 delays. Runs failed"},
 		{ATTEMPT(50, 0, 1, RTT(120, 120) PACKETS) ACCEPTED(50, 0, 1, false) ATTEMPT(90, 0, 1, RTT(900, 200))
 			 ACCEPTED(90, 0, 1, false),
 		 "<p class=\"verdict fail\"><b>Do not publish this curve.</b> 0 of 2 runs disturbed; a stall may have "

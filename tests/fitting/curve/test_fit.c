@@ -99,15 +99,32 @@ static void assert_lowest_is_so(const struct fit *fit)
 		cr_assert_eq(lowest, !strstr(fit->reason, "lowest of the likeliest form"), "%s", fit->reason);
 }
 
+/* The search stays where levels can show a shape: scales from 1/400 to 20 times the last delay. */
+static void assert_shapes_within(const struct fit *fit, double end_us)
+{
+	for (size_t i = 0; i < fit->candidate_count; i++) {
+		const struct fit_candidate *candidate = &fit->candidates[i];
+
+		if (candidate->family >= FIT_LOG && candidate->family <= FIT_HILL)
+			cr_assert(candidate->shape[0] >= end_us / 400 && candidate->shape[0] <= end_us * 20, "%g",
+				  candidate->shape[0]);
+		if (candidate->family == FIT_HILL)
+			cr_assert(candidate->shape[1] >= 0.4 && candidate->shape[1] <= 12, "%g", candidate->shape[1]);
+	}
+}
+
 static void fit_sweep(const struct sweep *sweep, const struct fit_settings *settings, struct fit *fit)
 {
 	struct observations observations;
 	struct error err = {0};
+	double end_us;
 
 	cr_assert_eq(observations_prepare(sweep, &(struct observation_settings){0}, &observations, &err), 0, "%s",
 		     err.text);
+	end_us = observations.levels[observations.count - 1].x_us;
 	cr_assert_eq(fit_observations(&observations, settings, fit, &err), 0, "%s", err.text);
 	assert_lowest_is_so(fit);
+	assert_shapes_within(fit, end_us);
 }
 
 static void assert_lawful(const struct curve *curve)
