@@ -209,6 +209,28 @@ Test(dataflow_readers, coflows_keep_volumes_and_ports)
 	dataflow_destroy(dataflow);
 }
 
+/* The first node of some networks is a host. */
+Test(dataflow_readers, each_host_is_written)
+{
+	static const char *const names[] = {"a", "s", "b"};
+	struct topology *topology = topology_create();
+	struct dataflow *dataflow;
+	json_t *root;
+	char *written;
+
+	for (int n = 0; n < 3; n++)
+		cr_assert_eq(topology_add_node(topology, n == 1 ? TOPOLOGY_SWITCH : TOPOLOGY_HOST, names[n], NULL), n);
+	cr_assert_eq(topology_add_link(topology, 0, 1, 10, 10, NULL), 0);
+	cr_assert_eq(topology_add_link(topology, 1, 2, 10, 10, NULL), 1);
+	dataflow = dataflow_create(topology, 3);
+	root = dataflow_to_json(dataflow);
+	written = json_dumps(json_object_get(root, "hosts"), JSON_COMPACT);
+	cr_expect_str_eq(written, "[{\"name\":\"a\",\"slots\":3},{\"name\":\"b\",\"slots\":3}]");
+	free(written);
+	json_decref(root);
+	dataflow_destroy(dataflow);
+}
+
 Test(dataflow_readers, what_is_written_reads_back)
 {
 	static const char text[] =

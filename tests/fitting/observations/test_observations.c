@@ -326,6 +326,28 @@ static const struct {
 	{"0,1,0.1\n10,0.9,2e6\n20,0.8,0.1\n", "s.csv:2: deviation: 2e+06 times the baseline"},
 };
 
+Test(observations, too_many_delays_are_refused)
+{
+	enum { DELAYS = 2001 };
+	struct observations out;
+	struct error err = {0};
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *file = open_memstream(&text, &bytes);
+
+	for (int i = 0; i < DELAYS; i++)
+		fprintf(file, "%d,%g\n", i, 1 - i / 4000.0);
+	fclose(file);
+	cr_expect_eq(prepare(text, &plainly, &out, &err), -EINVAL);
+	cr_expect_str_eq(err.text,
+			 "s.csv:2001: latency_us: found 2001 different delays, expected at most 2000: round them");
+	*strrchr(text, '\n') = '\0';
+	*strrchr(text, '\n') = '\0';
+	cr_expect_eq(prepare(text, &plainly, &out, &err), 0, "%s", err.text);
+	observations_free(&out);
+	free(text);
+}
+
 Test(observations, what_is_no_performance_is_refused_with_its_place)
 {
 	struct observation_settings unknown = {.metric = "x"}, undisturbed = {.without_disturbed = true};

@@ -403,6 +403,7 @@ Test(sim, evicted_and_migrated_tasks_keep_their_progress)
 	cr_expect_eq(result.evictions, 2);
 	cr_expect_eq(result.finished, 7);
 	cr_expect_float_eq((double)histogram_maximum(result.response_us) / 1e6, 10, 0.001, "there was room for all");
+	cr_expect_eq(histogram_count(result.placement_us), 8, "one that is evicted and placed again does not count");
 	sim_result_free(&result);
 	settings.policy_settings.flow.preemption = false;
 	settings.lose_work = true;
