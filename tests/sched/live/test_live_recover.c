@@ -725,6 +725,29 @@ Test(live_recover, of_equal_machines_the_one_near_the_root_gets_the_task)
 	}
 }
 
+/* m4 and m5 have one free slot each: the near one does not get both tasks. */
+Test(live_recover, a_near_machine_gets_no_more_tasks_than_it_has_slots)
+{
+	static const double MBps[6] = {50, 50, 50, 50, 50, 50};
+	const char *const near[] = {"m4", "m5"}, *const far[] = {"m5", "m4"};
+
+	for (int i = 0; i < 2; i++) {
+		struct recovery_scenario *network;
+		struct live *live = small(MBps, &network);
+
+		submit_on(live, "a", "m0 m1 m2", "[[1, 0, 1, 10], [2, 0, 1, 10]]");
+		submit_on(live, "fill", "m0 m3 m3 m4 m5", "[]");
+		fixture_measure(live, "m0", near[i], 10, 1);
+		fixture_measure(live, "m0", far[i], 30, 1);
+		fixture_step(live, 1);
+		fail(live, 1);
+		fail(live, 2);
+		fixture_step(live, 2);
+		cr_expect_str_neq(fixture_machine_of(live, "a", 1), fixture_machine_of(live, "a", 2));
+		small_free(live, network);
+	}
+}
+
 /* A near machine with a slow link, on which the transfers would take longer, does not get it. */
 Test(live_recover, no_nearness_outweighs_the_transfer_time)
 {
