@@ -92,10 +92,12 @@ refuses "a metric's name that is not UTF-8" 1 'curve\.plan:6: metric: name and u
 curve_plan 'client = echo value = \' '  1; echo two \' '  lines' "$good" 'delays = 0 5 10' 'repetitions = 1' 'bad'
 refuses "a line is continued by a backslash, and lines are counted as in the file" 1 "curve\.plan:11: expected 'name = value', found 'bad'" "$nomora" sweep curve.plan --dry-run
 sed -i '$d' curve.plan
-run "$nomora" sweep curve.plan -o continued.csv --keep-output
+run "$nomora" sweep curve.plan -o continued.csv --keep-output --setup 'echo 1' --before-run 'echo 2' --warm-up 'echo 3' \
+	--after-run 'echo 4' --teardown 'echo 5'
 [ "$code" -eq 0 ] && [ "$(cat 'continued.csv.out/5us-run0-attempt1-client.txt')" = "value = 1
 two lines" ] && pass "the command is the whole of them, and --keep-output keeps its output" ||
 	fail "the command is the whole of them, and --keep-output keeps its output" "exit $code" "$err" "$(ls continued.csv.out)"
+check "and that of the others" test "$(cd continued.csv.out && cat setup.txt 5us-run0-attempt1-{before-run,warm-up,after-run}.txt teardown.txt | xargs)" = '1 2 3 4 5'
 run "$nomora" sweep --template
 printf '%s\n' "$out" >template.plan
 run "$nomora" sweep template.plan --dry-run
