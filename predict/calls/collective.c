@@ -79,8 +79,7 @@ static int receive(struct round *round, struct transfer *transfer)
 {
 	uint32_t to = member_of(round, transfer->to), *moment = &round->moments[to];
 
-	*moment = execution_last(round->graph, round->collective->members[to],
-				 (uint32_t[]){*moment, transfer->ends.arrived}, 2);
+	*moment = execution_later(round->graph, round->collective->members[to], *moment, transfer->ends.arrived);
 	*moment = after_overhead(round, to, *moment);
 	return *moment ? 0 : -ENOMEM;
 }
@@ -90,8 +89,8 @@ static int complete(struct round *round, struct transfer *transfer)
 	uint32_t from = member_of(round, transfer->from), *moment = &round->moments[from];
 
 	if (transfer->ends.sender_done != transfer->sent)
-		*moment = execution_last(round->graph, round->collective->members[from],
-					 (uint32_t[]){*moment, transfer->ends.sender_done}, 2);
+		*moment = execution_later(round->graph, round->collective->members[from], *moment,
+					  transfer->ends.sender_done);
 	return *moment ? 0 : -ENOMEM;
 }
 

@@ -65,8 +65,7 @@ static int meet(struct run *run, struct operation *operation, uint32_t moment)
 	if (operation->ready == EXECUTION_START) {
 		operation->ready = moment;
 	} else {
-		operation->ready =
-			execution_last(run->graph, operation->rank, (uint32_t[]){operation->ready, moment}, 2);
+		operation->ready = execution_later(run->graph, operation->rank, operation->ready, moment);
 		if (operation->ready == EXECUTION_START)
 			return -ENOMEM;
 	}
@@ -94,7 +93,7 @@ static uint32_t occupy(struct run *run, struct operation *operation, uint32_t fr
 	uint32_t begin, end;
 
 	if (tell_start && operation->started_needed) {
-		begin = execution_last(run->graph, operation->rank, (uint32_t[]){from, *cpu}, 2);
+		begin = execution_later(run->graph, operation->rank, from, *cpu);
 		*code = begin == EXECUTION_START ? -ENOMEM : tell(run, operation, true, begin);
 		end = execution_after(run->graph, operation->rank, begin, ns);
 	} else {

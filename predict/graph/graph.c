@@ -46,21 +46,9 @@ uint32_t execution_after(struct execution_graph *graph, uint32_t rank, uint32_t 
 	return execution_add(graph, rank, (struct execution_edge){.from = from, .ns = ns}, (struct execution_edge){0});
 }
 
-uint32_t execution_last(struct execution_graph *graph, uint32_t rank, const uint32_t *moments, size_t count)
+uint32_t execution_later(struct execution_graph *graph, uint32_t rank, uint32_t a, uint32_t b)
 {
-	uint32_t last;
-
-	if (count <= 1)
-		return execution_after(graph, rank, count ? moments[0] : EXECUTION_START, 0);
-	last = moments[0];
-	for (size_t i = 1; i < count; i++) {
-		struct execution_edge previous = {.from = last}, moment = {.from = moments[i]};
-
-		last = execution_add(graph, rank, previous, moment);
-		if (last == EXECUTION_START)
-			break;
-	}
-	return last;
+	return execution_add(graph, rank, (struct execution_edge){.from = a}, (struct execution_edge){.from = b});
 }
 
 int loggps_check(const struct loggps *model, uint32_t ranks, struct error *err)

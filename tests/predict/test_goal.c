@@ -77,6 +77,24 @@ Test(goal, a_long_message_is_a_rendezvous)
 	check(text, 3000, 10 + 3000 + 3000 + 200 + 10000);
 }
 
+Test(goal, an_operation_waits_for_all_that_it_requires)
+{
+	static const char *const orders[] = {"1 2 3 4", "4 3 2 1", "2 4 1 3"};
+
+	for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+		char text[256];
+		int n[4];
+
+		sscanf(orders[i], "%d %d %d %d", &n[0], &n[1], &n[2], &n[3]);
+		snprintf(
+			text, sizeof text,
+			"num_ranks 1 rank 0 { l1: calc 10 cpu 1 l2: calc 20 cpu 2 l3: calc 30 cpu 3 l4: calc 500 cpu 4 "
+			"l5: calc 7 l5 requires l%d l5 requires l%d l5 requires l%d l5 requires l%d }",
+			n[0], n[1], n[2], n[3]);
+		check(text, 0, 507);
+	}
+}
+
 Test(goal, operations_of_one_cpu_follow_each_other)
 {
 	check("num_ranks 1 rank 0 { calc 100 calc 30 calc 5 cpu 1 }", 0, 130);

@@ -50,8 +50,8 @@ void execution_graph_free(struct execution_graph *graph);
 uint32_t execution_add(struct execution_graph *graph, uint32_t rank, struct execution_edge a, struct execution_edge b);
 uint32_t execution_after(struct execution_graph *graph, uint32_t rank, uint32_t from, double ns);
 
-/* Adds nodes for the last of several moments; `count` may be 0. Returns that node, or EXECUTION_START as above. */
-uint32_t execution_last(struct execution_graph *graph, uint32_t rank, const uint32_t *moments, size_t count);
+/* Adds a node for the later of two moments. Returns it, or EXECUTION_START as above. */
+uint32_t execution_later(struct execution_graph *graph, uint32_t rank, uint32_t a, uint32_t b);
 
 /*
  * The LogGPS model of a message: Alexandrov et al., "LogGP: Incorporating Long Messages into the LogP Model", SPAA'95;
