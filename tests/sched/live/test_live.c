@@ -41,6 +41,26 @@ Test(live, a_job_is_placed_near_its_root_confirmed_and_ends)
 	live_destroy(live);
 }
 
+Test(live, a_rebuilt_network_has_the_tasks_that_run_and_those_that_wait)
+{
+	struct live *live = fixture_make_default();
+	struct error err = {0};
+
+	cr_assert_eq(fixture_submit(live, "web", 12, false, &err), 0, "%s", err.text);
+	cr_assert_eq(fixture_step(live, 1), 12);
+	fixture_confirm(live, "web", 1);
+	cr_assert_eq(live_ended(live, "web", "t11", &err), 0);
+	cr_assert_eq(fixture_submit(live, "next", 1, false, &err), 0, "%s", err.text);
+	cr_assert_eq(fixture_submit(live, "late", 1, false, &err), 0, "%s", err.text);
+	live_rebuild(live, 2);
+	cr_expect_eq(fixture_step(live, 2), 1);
+	cr_expect_eq(live_find_mismatch(live), LIVE_MATCH);
+	cr_assert_eq(live_ended(live, "web", "t10", &err), 0);
+	cr_expect_eq(fixture_step(live, 3), 1);
+	cr_expect_eq(live_find_mismatch(live), LIVE_MATCH);
+	live_destroy(live);
+}
+
 /* Six tasks run on a machine that has two slots: no other task goes there until five have ended. */
 Test(live, what_runs_is_adopted_although_the_machines_have_too_few_slots)
 {
