@@ -15,6 +15,7 @@ static struct dp_port_statistics ports[2];
 static struct dp_port_report reports[2];
 static int64_t now_ns;
 static bool by_mode, is_reset;
+static double set_us[2];
 
 struct ns __wrap_ns_now_monotonic(void);
 
@@ -121,8 +122,8 @@ bool injector_trusts_counter(const struct injector *injector)
 int injector_set_delay(struct injector *injector, const double delay_us[INJECTOR_DIRECTIONS], struct error *err)
 {
 	(void)injector;
-	(void)delay_us;
 	(void)err;
+	memcpy(set_us, delay_us, sizeof set_us);
 	return 0;
 }
 
@@ -310,7 +311,11 @@ Test(monitor, a_sample_has_each_counter)
 	cr_expect(isnan(totals->transmit_stall_us));
 	cr_expect_str_empty(totals->delay_set_by);
 	cr_expect_eq(state.direction[0].delay_us, 7);
-	cr_expect_eq(state.direction[0].rx_pps, 0, "no packet since");
+	cr_expect_eq(state.direction[0].rx_pps, 0, "no time has passed");
+	now_ns += 2 * NS_PER_S;
+	counted.direction[0].rx_packets += 500;
+	cr_assert_eq(injector_monitor_sample(monitor, &state, &err), 0);
+	cr_expect_eq(state.direction[0].rx_pps, 250);
 	injector_monitor_destroy(monitor);
 }
 
@@ -346,5 +351,46 @@ Test(monitor, a_reset_starts_again)
 	}
 	cr_expect_eq(state.direction[0].rx_pps, 250);
 	cr_expect_eq(state.totals.uptime_s, 2);
+	injector_monitor_destroy(monitor);
+}
+
+Test(monitor, requests_are_answered)
+{
+#define ANSWER(more) "{\"schema\": \"nomora.inject/1\", " more "}"
+	static const struct {
+		const char *command, *body, *answer;
+		double ab_us, ba_us;
+	} rows[] = {
+		{"set", "{\"delay_us\": 5}", ANSWER("\"delay_ab_us\": 5.0, \"delay_ba_us\": 5.0"), 5, 5},
+		{"set", "{\"delay_ab_us\": 5}", ANSWER("\"delay_ab_us\": 5.0, \"delay_ba_us\": 8.0"), 5, 8},
+		{"set", "{\"delay_ba_us\": 5}", ANSWER("\"delay_ab_us\": 7.0, \"delay_ba_us\": 5.0"), 7, 5},
+		{"set", "{\"delay_ab_us\": 1, \"delay_ba_us\": 2}",
+		 ANSWER("\"delay_ab_us\": 1.0, \"delay_ba_us\": 2.0"), 1, 2},
+		{"set", "{\"rule\": \"udp: delay=5\"}", ANSWER("\"rule\": \"udp: delay=5\""), 0, 0},
+		{"reset", "", ANSWER("\"reset\": true"), 0, 0},
+		{"stop", "", ANSWER("\"stopping\": true"), 0, 0},
+		{"set", "{\"delay_ab_us\": 1, \"delay_us\": 2}", "set: \"delay_us\": direction ab is given twice", 0,
+		 0},
+		{"set", "{\"delay_us\": \"x\"}", "set: \"delay_us\": expected a number of microseconds", 0, 0},
+		{"set", "{\"x\": 1}", "set: \"x\": expected delay_us=, delay_ab_us= or delay_ba_us=, or rule= alone", 0,
+		 0},
+		{"set", "{}", "set: expected delay_us=, delay_ab_us=, delay_ba_us= or rule=", 0, 0},
+		{"go", "", "unknown command \"go\": expected stats, set, metrics, reset or stop", 0, 0},
+	};
+	struct injector_monitor *monitor = make();
+
+	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+		struct error err = {0};
+		json_t *answer = injector_monitor_request(monitor, rows[r].command, rows[r].body, &err);
+		char *text;
+
+		cr_expect_eq(injector_monitor_stopped(monitor), r > 6 || (r == 6 && answer));
+		text = answer ? json_dumps(answer, 0) : strdup(err.text);
+		cr_expect_str_eq(text, rows[r].answer, "row %zu: %s", r, text);
+		if (rows[r].ab_us > 0)
+			cr_expect(set_us[0] == rows[r].ab_us && set_us[1] == rows[r].ba_us, "row %zu", r);
+		free(text);
+		json_decref(answer);
+	}
 	injector_monitor_destroy(monitor);
 }
