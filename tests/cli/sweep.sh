@@ -228,7 +228,7 @@ run "$nomora" sweep wavers.plan -o wavers.csv --json
 	[ "$(grep -c '^10,both,[0-5],' wavers.csv)" -eq 6 ] && pass "a delay that is not precise gets as many runs again, and no more" ||
 	fail "a delay that is not precise gets as many runs again, and no more" "$out$err" "$(cat wavers.csv)"
 check "and is told not to be repeatable" grep -q 'nomora: 10 us is not repeatable: value 125, standard deviation 27, ' err
-check "each delay's mean and deviation are in the log" sh -c "grep -c '\"event\":\"level\",\"delay_us\":0.0.*\"runs\":3,\"mean\":100.0,\"deviation\":0.0,\"repeatable\":true' wavers.csv.log &&
+check "each delay's mean and deviation are in the log" sh -c "grep -c '\"event\":\"level\",\"delay_us\":0.0,\"direction\":\"both\",\"metric\":\"value\",\"runs\":3,\"mean\":100.0,\"deviation\":0.0,\"repeatable\":true' wavers.csv.log &&
 	grep '\"delay_us\":10.0.*\"runs\":6,\"mean\":125.0,\"deviation\":27.38.*\"repeatable\":false' wavers.csv.log"
 run "$nomora" sweep wavers.plan -o wavers.csv
 [ "$code" -eq 0 ] && says "$out" '0 of 6 runs made.*1 delay not repeatable' && pass "the same command says so again and makes none" ||
