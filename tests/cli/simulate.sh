@@ -14,6 +14,39 @@ for options in "--gap -p random -p load_spreading -p nomora -p nomora:preemption
 	check "a short day: $options" "${simulate[@]}" "${short[@]}" -o day $options
 done
 
+# The summary is that of the rounds and jobs in the other files.
+run "${simulate[@]}" "${short[@]}" -p nomora:round_s=20 --migrate on --gap --seed 3 -o day
+check "the summary adds up" python3 - <<'END'
+import csv, json
+d = json.load(open("day/summary.json"))
+p, t = d["policies"][0], d["policies"][0]["tasks"]
+rows = [{k: float(v) for k, v in r.items()} for r in csv.DictReader(l for l in open("day/rounds-1.csv") if l[0] != "#")]
+jobs = [l for l in open("day/jobs.csv") if l[0].isdigit()]
+def total(key): return sum(r[key] for r in rows)
+def near(a, b): return abs(a - b) < 1e-9 * max(1, abs(b))
+assert d["complete"] and p["complete"] and (p["name"], p["policy"]) == ("nomora:round_s=20", "nomora")
+assert (p["p_m"], p["p_r"], p["preemption"], p["beta_per_s"], p["round_s"], p["simulated_s"]) == (105, 110, False, 0, 20, 360)
+assert p["rounds"] == len(rows) == p["round_virtual"]["count"] == p["wall"]["round"]["count"] == p["wall"]["round_cpu"]["count"]
+assert len(rows) <= p["solves"] <= 2 * len(rows)
+assert t["submitted"] == t["finished"] + t["running"] + t["waiting"] and t["running"] == rows[-1]["running"]
+assert p["placement_latency"]["count"] == total("placed") == t["submitted"] - t["waiting"] and p["response_time"]["count"] == t["finished"]
+assert near(p["placement_latency"]["mean_s"], sum(p["wait_for_" + k]["mean_s"] for k in ("root", "slot", "solver")))
+assert p["moves"]["migrations"] == total("migrated") == p["moves"]["allowed"] > 0 and p["moves"]["preemptions"] == total("preempted")
+assert p["moves"]["evictions"] == p["moves"]["ping_pongs"] == 0 < sum(p["moves"]["refused"].values())
+assert near(p["moves"]["migrations_per_task_hour"], total("migrated") / t["task_hours"])
+assert 0 < p["migrated_share_of_running"]["mean"] < p["migrated_share_of_running"]["p99"] <= p["migrated_share_of_running"]["maximum"] < 0.1
+g = p["gap"]
+assert g["cost"] == total("cost") and g["cost_bound"] == total("cost_bound") and near(g["mean"], g["cost"] / g["cost_bound"] - 1)
+assert near(g["maximum"], max(r["cost"] / r["cost_bound"] - 1 for r in rows if r["cost"]))
+assert near(p["utilisation"]["maximum"], max(r["running"] for r in rows) / 240) and 0 < p["utilisation"]["mean"] <= p["utilisation"]["maximum"]
+assert p["waiting_tasks"]["maximum"] >= max(r["waiting"] for r in rows) and p["waiting_tasks"]["mean"] <= p["waiting_tasks"]["maximum"]
+assert p["machines"] == {"added": 60, "removed": 0} and len(jobs) == p["performance"]["jobs"]
+f = p["performance"]
+assert 0 < f["area_worst_task"] <= f["area"] <= f["area_best_other"] <= 1 and 0 < f["task_mean"] <= 1
+assert 0 < f["area_first_second"] <= 1 and 0 < f["task_mean_first_second"] <= 1
+assert p["wall"]["total_s"] > p["wall"]["solver_s"] > 0 and p["wall"]["cpu_s"] > 0 and p["wall"]["solver_cpu_s"] > 0
+END
+
 # A trace that was written and read gives the same day.
 check "tracegen" "$nomora" tracegen --machines 200 --slots 4 --hours 0.2 --seed 3 trace
 run "${simulate[@]}" --trace trace --slots 4 --hours 0.2 --topology 4x10 -p nomora --seed 3 --strict --json
