@@ -13,8 +13,9 @@ enum { ENGINES_MOST = 16 };
 
 static const char *engine_names[ENGINES_MOST + 1]; /* filled by dataflow_settings_default() */
 
-static const char *const route_names[] = {"netlink", "ports", NULL}, *const from_names[] = {"scenario", "flink", "swim",
-											    "coflows",  "spark", NULL};
+static const char *const route_names[] = {"netlink", "ports", NULL}, *const from_names[] = {
+									     "scenario", "flink", "swim", "coflows",
+									     "spark",    "storm", NULL};
 
 #define ROWS_ENGINE                                                                                                    \
 	ROW(CHOICE, engine, "engine", 'e', "NAME", engine_names, "placement engine"),                                  \

@@ -30,6 +30,7 @@ static trace_reader *const traces[] = {
 	[DATAFLOW_SWIM] = dataflow_read_swim,
 	[DATAFLOW_COFLOWS] = dataflow_read_coflows,
 	[DATAFLOW_SPARK] = dataflow_read_spark,
+	[DATAFLOW_STORM_TOPOLOGY] = NULL,
 };
 
 static int add_jobs(const struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err)
@@ -47,6 +48,8 @@ static int add_jobs(const struct dataflow_settings *settings, struct dataflow *d
 			       ? dataflow_read_flink_rates(&dataflow->jobs[0], settings->rates, err)
 			       : code;
 	}
+	if (settings->from == DATAFLOW_STORM_TOPOLOGY)
+		return dataflow_read_storm(dataflow, settings->file, err);
 	if (traces[settings->from])
 		return traces[settings->from](dataflow, settings->file, &trace, err);
 	if (dataflow_recipe_parse(settings->generate, &recipe, err) < 0)

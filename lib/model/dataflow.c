@@ -118,6 +118,32 @@ int dataflow_place_nowhere(struct dataflow_job *job)
 	return 0;
 }
 
+int dataflow_set_selectivities(struct dataflow_job *job, bool volumes_are_MB)
+{
+	double *received = calloc(2 * ((size_t)job->component_count + 1), sizeof *received);
+	double *most; /* volume of the edge that carries most */
+
+	if (!received)
+		return -ENOMEM;
+	most = received + job->component_count;
+	for (uint32_t e = 0; e < job->edge_count; e++) {
+		const struct dataflow_edge *edge = &job->edges[e];
+
+		received[edge->to] += edge->selectivity;
+		most[edge->from] = fmax(most[edge->from], edge->selectivity);
+	}
+	for (uint32_t e = 0; e < job->edge_count; e++) {
+		uint32_t from = job->edges[e].from;
+
+		job->edges[e].selectivity /= received[from] > 0 ? received[from] : most[from];
+	}
+	for (uint32_t c = 0; c < job->component_count && volumes_are_MB; c++)
+		if (received[c] == 0)
+			job->components[c].MB = most[c] / job->components[c].task_count;
+	free(received);
+	return 0;
+}
+
 uint32_t dataflow_component_of(const struct dataflow_job *job, uint32_t task)
 {
 	uint32_t at;

@@ -26,8 +26,6 @@ struct stage {
 	size_t first_parent, parent_count;
 	json_t *executors; /* the keys are the ids of the executors that ran its tasks */
 	double read_MB, written_MB;
-	double sent_MB; /* over the edge that carries most */
-	bool receives;
 	size_t last_child;  /* the stage that was last found to have this one as a parent; SIZE_MAX: none */
 	uint32_t component; /* UINT32_MAX: none, as the stage has no part in a shuffle */
 };
@@ -45,8 +43,6 @@ struct spark {
 	struct spark_job *jobs;
 	struct stage *stages;
 	int64_t *parents; /* ids of stages */
-	size_t *owners;   /* by component of the present job: its stage */
-	size_t owner_capacity;
 	size_t job_count, job_capacity, stage_count, stage_capacity, parent_count, parent_capacity;
 	struct hash_table of_id;  /* stage id -> the stage in the first job that lists it, which runs it */
 	struct hash_table of_job; /* key_of() -> stage */
@@ -265,7 +261,6 @@ static void add_component(struct spark *spark, struct dataflow_job *job, size_t 
 {
 	struct stage *stage = &spark->stages[s];
 	char name[PLACE_BYTES];
-	size_t *owners;
 	int64_t component;
 
 	if (stage->component != UINT32_MAX || spark->json.failed)
@@ -278,19 +273,15 @@ static void add_component(struct spark *spark, struct dataflow_job *job, size_t 
 		return;
 	}
 	snprintf(name, sizeof name, "stage%lld", (long long)stage->id);
-	owners = array_grow(spark->owners, job->component_count, &spark->owner_capacity, sizeof *owners);
-	if (owners)
-		spark->owners = owners;
-	component = owners ? dataflow_add_component(job, name, (uint32_t)executors) : -ENOMEM;
+	component = dataflow_add_component(job, name, (uint32_t)executors);
 	if (component < 0) {
 		json_no_memory(&spark->json);
 		return;
 	}
 	stage->component = (uint32_t)component;
-	owners[component] = s;
 }
 
-/* Adds the edges to a stage. Their selectivities are volumes in MB until scale_edges(). */
+/* Adds the edges to a stage. Their selectivities are volumes in MB. */
 static void add_edges(struct spark *spark, size_t number, struct dataflow_job *job, size_t s)
 {
 	struct stage *stage = &spark->stages[s];
@@ -317,23 +308,6 @@ static void add_edges(struct spark *spark, size_t number, struct dataflow_job *j
 			return;
 		}
 		edge->selectivity = stage->read_MB * share;
-		stage->receives = true;
-		parent->sent_MB = edge->selectivity > parent->sent_MB ? edge->selectivity : parent->sent_MB;
-	}
-}
-
-static void scale_edges(const struct spark *spark, struct dataflow_job *job)
-{
-	for (uint32_t e = 0; e < job->edge_count; e++) {
-		const struct stage *from = &spark->stages[spark->owners[job->edges[e].from]];
-
-		job->edges[e].selectivity /= from->receives ? from->read_MB : from->sent_MB;
-	}
-	for (uint32_t c = 0; c < job->component_count; c++) {
-		const struct stage *stage = &spark->stages[spark->owners[c]];
-
-		if (!stage->receives)
-			job->components[c].MB = stage->sent_MB / job->components[c].task_count;
 	}
 }
 
@@ -354,10 +328,9 @@ static void add_job(struct spark *spark, size_t number, struct dataflow *dataflo
 		add_edges(spark, number, job, s);
 	if (spark->json.failed)
 		return;
-	scale_edges(spark, job);
 	if (job->edge_count == 0)
 		dataflow_job_clear(&dataflow->jobs[--dataflow->job_count]);
-	else if (dataflow_place_nowhere(job) < 0)
+	else if (dataflow_set_selectivities(job, true) < 0 || dataflow_place_nowhere(job) < 0)
 		json_no_memory(&spark->json);
 }
 
@@ -383,7 +356,6 @@ static int read_log(struct dataflow *dataflow, struct file_lines *lines, const s
 	free(spark.jobs);
 	free(spark.stages);
 	free(spark.parents);
-	free(spark.owners);
 	hash_table_free(&spark.of_id);
 	hash_table_free(&spark.of_job);
 	hash_table_free(&spark.of_rdd);

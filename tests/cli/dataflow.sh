@@ -144,6 +144,9 @@ run "$nomora" dataflow plan --from spark "$source_root/tests/data/spark/eventlog
 check "an event log of Spark, without the job that shuffles nothing" test "$(grep -c '^app-.* MB/s' <<<"$out")" -eq 2
 sed '9s/"Stage ID":0/"Stage ID":99/' "$source_root/tests/data/spark/eventlog" >"$scratch/eventlog"
 refuses "a task of no stage" 1 'eventlog:9: Stage ID: no job before this line has stage 99' "$nomora" dataflow plan --from spark "$scratch/eventlog"
+run "$nomora" dataflow plan --from storm "$source_root/tests/data/storm" --slots 4
+check "a topology of Storm" grep -qE '^  count\.3 +h[0-9]+$' <<<"$out"
+refuses "a folder without a topology" 1 'topology.json' "$nomora" dataflow plan --from storm "$scratch"
 printf 'job0\t49\t49\t740773\t2339561\t627471\njob1\t101\t52\t736346\t0\t432269\n' >"$scratch/swim.tsv"
 run "$nomora" dataflow plan --from swim "$scratch/swim.tsv"
 check "a workload of SWIM, without the job that shuffles nothing" test "$(grep -c '^job' <<<"$out")" -eq 1

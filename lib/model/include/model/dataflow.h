@@ -119,6 +119,13 @@ struct dataflow_edge *dataflow_add_edge(struct dataflow_job *job, uint32_t from,
 int dataflow_place_nowhere(struct dataflow_job *job);
 
 /*
+ * For readers of measured volumes: call it when the selectivity of each edge is the volume that the edge has carried.
+ * Sets the selectivities, which are relative to what a component receives or, for a source, to the edge that carries
+ * most. Sets the MB of the sources' tasks if volumes are MB. Returns 0 or -ENOMEM.
+ */
+int dataflow_set_selectivities(struct dataflow_job *job, bool volumes_are_MB);
+
+/*
  * Readers of other formats; each adds jobs to a dataflow. They return 0, or -errno with err set (file, line or field).
  * *_parse() reads memory; `name` is for messages.
  *
@@ -141,6 +148,20 @@ int dataflow_parse_flink(struct dataflow *dataflow, const char *name, const char
 int dataflow_read_flink_rates(struct dataflow_job *job, const char *folder, struct error *err);
 /* Parses one such answer. *MBps: sum over the subtasks. */
 int dataflow_parse_flink_rate(const char *name, const char *text, size_t bytes, double *MBps, struct error *err);
+
+/*
+ * Storm: reads a topology from FOLDER/topology.json and FOLDER/metrics.json, the answers of Storm's UI to GET
+ * /api/v1/topology/ID and /api/v1/topology/ID/metrics. Each spout and bolt becomes a component with a task per
+ * executor; bolts that have executed no tuple of another component have no incoming edges. All edges are "shuffle",
+ * with the selectivities of the tuples' numbers; sources send all they can.
+ */
+struct dataflow_storm_text {
+	const char *name, *text; /* name: for messages */
+	size_t bytes;
+};
+int dataflow_read_storm(struct dataflow *dataflow, const char *folder, struct error *err);
+int dataflow_parse_storm(struct dataflow *dataflow, const struct dataflow_storm_text *topology,
+			 const struct dataflow_storm_text *metrics, struct error *err);
 
 /* Values that MapReduce traces lack. */
 struct dataflow_trace_options {

@@ -15,7 +15,14 @@
 
 /* In the order of the names of the options --routes and --from. */
 enum dataflow_routes { DATAFLOW_NETLINK, DATAFLOW_PORTS };
-enum dataflow_from { DATAFLOW_SCENARIO, DATAFLOW_FLINK, DATAFLOW_SWIM, DATAFLOW_COFLOWS, DATAFLOW_SPARK };
+enum dataflow_from {
+	DATAFLOW_SCENARIO,
+	DATAFLOW_FLINK,
+	DATAFLOW_SWIM,
+	DATAFLOW_COFLOWS,
+	DATAFLOW_SPARK,
+	DATAFLOW_STORM_TOPOLOGY
+};
 
 struct dataflow_settings {
 	int engine;    /* index in engine_names[] */
