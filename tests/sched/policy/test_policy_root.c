@@ -10,7 +10,7 @@
 
 #include "place_world.h"
 
-enum { LARGE_MACHINES = 4, RACKS_MAXIMUM = 16, MACHINES_MAXIMUM = 2000 };
+enum { LARGE_MACHINES = 4, RACKS_MAXIMUM = 16, MACHINES_MAXIMUM = 2000, LARGE_JOB = 51 };
 
 static struct test_world world;
 static const struct policy *real; /* the policy that this one wraps */
@@ -121,25 +121,31 @@ static bool is_among_the_freest(const struct flownet *net, uint32_t machine)
 	return before < LARGE_MACHINES;
 }
 
-/* By cost; then, if the job fits, in the fuller rack, else in the emptier one; then, unless the cost is the least, with
- * more free slots. */
+/*
+ * By cost (a large job that fits: by its class of 1 %); then, if the job fits, in the fuller rack, else in the emptier
+ * one; then by cost; then, unless the cost is the least, with more free slots.
+ */
 static bool is_better(const struct flownet *net, uint32_t a, int64_t a_cost, uint32_t b, int64_t b_cost, bool fits,
-		      int64_t least)
+		      int64_t tasks)
 {
+	int64_t least = (tasks - 1) * real->least_cost;
+	bool classes = fits && tasks >= LARGE_JOB && least > 0;
 	int64_t a_room = room_of(net, world.cluster->machines[a].rack);
 	int64_t b_room = room_of(net, world.cluster->machines[b].rack);
 
-	if (a_cost != b_cost)
+	if (classes ? a_cost * 100 / least != b_cost * 100 / least : a_cost != b_cost)
 		return a_cost < b_cost;
 	if (a_room != b_room)
 		return fits ? a_room < b_room : a_room > b_room;
+	if (a_cost != b_cost)
+		return a_cost < b_cost;
 	return a_cost > least && unclaimed(net, a) > unclaimed(net, b);
 }
 
 /* Of all machines of the racks with room for the whole job; without such a rack, of the freest machines of each. */
 static uint32_t search(struct placer *placer, const struct flownet *net, uint32_t job)
 {
-	int64_t tasks = flownet_waiting_tasks(net, job), least = (tasks - 1) * real->least_cost, best_cost = 0;
+	int64_t tasks = flownet_waiting_tasks(net, job), best_cost = 0;
 	uint32_t best = COST_NO_MACHINE;
 	bool any_fits = false;
 
@@ -154,7 +160,7 @@ static uint32_t search(struct placer *placer, const struct flownet *net, uint32_
 		    (any_fits ? room < tasks : !is_among_the_freest(net, m)))
 			continue;
 		cost = cost_of_rest(placer, net, job, m, tasks - 1);
-		if (best == COST_NO_MACHINE || is_better(net, m, cost, best, best_cost, any_fits, least)) {
+		if (best == COST_NO_MACHINE || is_better(net, m, cost, best, best_cost, any_fits, tasks)) {
 			best = m;
 			best_cost = cost;
 		}
