@@ -209,7 +209,10 @@ static void examine(const struct root_search *search, struct root_candidate *can
 	candidate->known = true;
 }
 
-/* What decides before the rack's room: the cost or, for a large job that fits into the rack, its class of 1 %. */
+/*
+ * What decides before the rack's room: the cost or, for a large job that fits into the rack, its class of 1 %. Before a
+ * job has running tasks, it fits into all racks of the list or into none (list_racks()).
+ */
 static int64_t first_cost(const struct root_search *search, const struct root_candidate *candidate, int64_t least)
 {
 	bool in_classes = search->tasks >= LARGE_JOB && search->running == 0 && least > 0 && fits(search, candidate);
