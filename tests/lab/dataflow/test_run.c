@@ -936,7 +936,12 @@ Test(lab_dataflow, a_run_whose_tasks_fail)
 	is_set_wrong = true;
 	cr_assert_eq(run_plan(&lab, dataflow, plan, &options, &result, &err), -EXDEV);
 	run_result_clear(&result);
+	is_set_wrong = false;
 	remove_srun();
+	options.slurm_folder = "/proc/no/folder";
+	cr_assert_eq(run_plan(&lab, dataflow, plan, &options, &result, &err), -ENOENT);
+	cr_assert_str_eq(err.text, "/proc/no/folder: cannot create a folder in it: No such file or directory");
+	run_result_clear(&result);
 }
 
 /* Under Slurm, a failed task adds a line to srun's output. The neighbours of a killed task fail, too, perhaps before.
