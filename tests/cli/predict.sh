@@ -14,6 +14,8 @@ run "$nomora" predict --latency 3 --overhead 1 --gap 0.8 --name sweep3d --output
 has() { says "$out" "$2" && pass "$1" || fail "$1" "$out"; }
 has "run time, and the recorded one" '^Run time 41\.9096 s; recorded were 42\.5395 s$'
 has "run time at the longest latency" '^ +2000 us +42\.0521 s +0\.9966 +143$'
+has "what is tolerated beyond it" '^Tolerates over 2000 us for 1 %, over 2000 us for 2 %, over 2000 us for 5 % more run time$'
+has "the pairs on the longest path" '^Messages on the longest path, most first: 2 to 0: 29, 3 to 2: 19, 0 to 1: 17, 1 to 3: 17, 0 to 2: 13, 2 to 3: 3, 3 to 0: 1$'
 check "the curve says that it is predicted" grep -q '"origin": "predicted"' "$scratch/curves/sweep3d.json"
 
 cat >"$scratch/cluster.json" <<'END'
@@ -41,7 +43,22 @@ for a, b in zip(p, p[1:]):
 
 printf 'num_ranks 2\nrank 0 {\nl1: calc 1000\nl2: send 8b to 1 tag 5\nl2 requires l1\n}\nrank 1 {\nl1: recv 8b from 0 tag 5\n}\n' >"$scratch/net.goal"
 run "$nomora" predict --latency 3 --gap 1 --longest 10 "$scratch/net.goal"
-has "GOAL" '^ +10 us +1\.1007e-05 s'
+# 1 us of calculation, o, 7 ns, L, o, and half the added round trip.
+diff - <(printf '%s\n' "$out") >"$scratch/difference" <<'END'
+application: 2 ranks, an execution graph of 5 nodes
+LogGPS: L 3 us, o 1 us, G 1 ns a byte, rendezvous above 65536 bytes
+
+added round trip    run time  performance  messages on the longest path
+            0 us 6.007e-06 s       1.0000                             1
+            1 us 6.507e-06 s       0.9232                             1
+            2 us 7.007e-06 s       0.8573                             1
+            5 us 8.507e-06 s       0.7061                             1
+           10 us 1.1007e-05 s       0.5457                             1
+
+Tolerates 0.12014 us for 1 %, 0.24028 us for 2 %, 0.6007 us for 5 % more run time
+Messages on the longest path, most first: 0 to 1: 1
+END
+[ -s "$scratch/difference" ] && fail "GOAL" "$(cat "$scratch/difference")" || pass "GOAL"
 gzip -c "$scratch/net.goal" >"$scratch/net.goal.gz"
 run "$nomora" predict --latency 3 --gap 1 --longest 10 "$scratch/net.goal.gz"
 has "GOAL, compressed" '^ +10 us +1\.1007e-05 s'
