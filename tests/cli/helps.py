@@ -55,6 +55,19 @@ def is_told(command, option):
                      page("nomora" if of_all else "nomora-" + command), re.M)
 
 
+def wrong_defaults(command, help_text):
+    """Numbers that the man page gives as defaults, other than those of the help, which are the program's."""
+    wrong = []
+    for paragraph in re.split(r"^\.TP.*\n", page("nomora-" + command), flags=re.M)[1:]:
+        head, _, body = paragraph.partition("\n")
+        told = re.search(r"\bdefault:? ([0-9]+(?:\.[0-9]+)?)\b", re.split(r"^\.S[HS]", body, flags=re.M)[0].replace("\n", " "))
+        for option in re.findall(r"--[a-z0-9-]+", head) if told else []:
+            used = re.search(rf"^ +(?:-[A-Za-z], )?{option} .*\bdefault ([0-9.]+)\)$", help_text, re.M)
+            if used and float(used[1]) != float(told[1]):
+                wrong.append(f"{option}: {told[1]}, but the help has {used[1]}")
+    return wrong
+
+
 def check_words(command, sentence, help_text):
     said = next((line for line in help_text.splitlines() if not re.match("Usage:|  |$", line, re.I)), "")
     named = re.search(r"^\.SH NAME.*\n\S* - (.*)", page("nomora-" + command), re.M)
@@ -63,6 +76,8 @@ def check_words(command, sentence, help_text):
            said[:1].lower() + said[1:] == sentence + "." and named and named[1] == sentence and
            any(sentence[0].upper() + sentence[1:] + "." in line for line in listed), sentence, said, named, listed)
     report(f"{command} has a man page", page("nomora-" + command))
+    wrong = wrong_defaults(command, help_text)
+    report(f"{command}: its man page has the defaults", not wrong, *wrong)
     untold = [option for option in options(command, help_text) if not is_told(command, option)]
     report(f"{command}: its man page has every option", not untold, *untold)
 
