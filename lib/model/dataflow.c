@@ -152,6 +152,31 @@ uint32_t dataflow_component_of(const struct dataflow_job *job, uint32_t task)
 	return at - 1;
 }
 
+uint32_t dataflow_slot_leader(const struct dataflow_job *job, uint32_t task)
+{
+	const struct dataflow_component *largest = job->components;
+
+	if (!job->shares_slots)
+		return task;
+	for (uint32_t c = 1; c < job->component_count; c++)
+		if (job->components[c].task_count > largest->task_count)
+			largest = &job->components[c];
+	return largest->first_task + task - job->components[dataflow_component_of(job, task)].first_task;
+}
+
+void dataflow_place_slot(struct dataflow_job *job, uint32_t leader, uint32_t host)
+{
+	uint32_t number;
+
+	job->hosts[leader] = host;
+	if (!job->shares_slots)
+		return;
+	number = leader - job->components[dataflow_component_of(job, leader)].first_task;
+	for (uint32_t c = 0; c < job->component_count; c++)
+		if (number < job->components[c].task_count)
+			job->hosts[job->components[c].first_task + number] = host;
+}
+
 void dataflow_task_name(const struct dataflow_job *job, uint32_t task, char *text)
 {
 	const struct dataflow_component *component = &job->components[dataflow_component_of(job, task)];

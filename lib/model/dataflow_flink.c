@@ -149,6 +149,8 @@ static void read_plan(struct json_reader *reader, const json_t *root, struct dat
 		out_of_memory(reader);
 		return;
 	}
+	/* The plan does not name the slot sharing groups; this is Flink's default, one group for the whole job. */
+	job->shares_slots = true;
 	for (size_t i = 0; i < json_array_size(nodes) && !reader->failed; i++) {
 		snprintf(where, sizeof where, "plan.nodes[%zu]", i);
 		read_node(reader, json_array_get(nodes, i), where, job);

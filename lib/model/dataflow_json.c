@@ -21,7 +21,7 @@ enum { PLACE_BYTES = 128, FILE_BYTES_MAXIMUM = 1 << 29, COMPONENTS_MAXIMUM = 100
 
 static const char *const file_keys[] = {"schema", "topology", "MBps", "seed", "slots", "hosts", "jobs", NULL},
 			 *const host_keys[] = {"name", "slots", "cpu", NULL},
-			 *const job_keys[] = {"name",       "weight", "arrival_s", "curve",
+			 *const job_keys[] = {"name",       "weight", "arrival_s", "curve", "shares_slots",
 					      "components", "edges",  "placement", NULL},
 			 *const component_keys[] = {"name", "tasks", "MBps", "MB", "cpu_s_per_MB", NULL},
 			 *const edge_keys[] = {"from", "to", "grouping", "skew", "selectivity", NULL};
@@ -254,6 +254,24 @@ static bool read_edges(struct json_reader *reader, const json_t *object, const c
 	return !reader->failed;
 }
 
+/* Checks that the tasks of each shared slot have one host, or none of them has a host. */
+static bool check_shared(struct json_reader *reader, const char *where, const struct dataflow_job *job)
+{
+	char name[2 * DATAFLOW_NAME_BYTES], leader[2 * DATAFLOW_NAME_BYTES];
+
+	for (uint32_t t = 0; t < job->task_count; t++) {
+		uint32_t leads = dataflow_slot_leader(job, t);
+
+		if (job->hosts[t] == job->hosts[leads])
+			continue;
+		dataflow_task_name(job, t, name);
+		dataflow_task_name(job, leads, leader);
+		json_fail(reader, where, name, "not on the host of '%s', which shares its slot", leader);
+		return false;
+	}
+	return true;
+}
+
 /* Reads the object "component.number" -> host. */
 static bool read_placement(struct json_reader *reader, const json_t *object, const char *where,
 			   struct dataflow_job *job, const struct topology *topology)
@@ -289,7 +307,7 @@ static bool read_placement(struct json_reader *reader, const json_t *object, con
 		}
 		job->hosts[job->components[component].first_task + number] = (uint32_t)node;
 	}
-	return !reader->failed;
+	return !reader->failed && check_shared(reader, place, job);
 }
 
 static bool read_job(struct json_reader *reader, const json_t *object, const char *where, struct dataflow *dataflow)
@@ -301,6 +319,7 @@ static bool read_job(struct json_reader *reader, const json_t *object, const cha
 	name = json_need_string(reader, object, where, "name");
 	job->weight = json_may_number(reader, object, where, "weight", 1e-6, 1e6, 1);
 	job->arrival_s = json_may_number(reader, object, where, "arrival_s", 0, TIME_MAXIMUM, 0);
+	job->shares_slots = json_may_boolean(reader, object, where, "shares_slots", false);
 	if (json_object_get(object, "curve"))
 		curve = json_need_string(reader, object, where, "curve");
 	if (reader->failed)
@@ -331,7 +350,9 @@ static void check_slots(struct json_reader *reader, const struct dataflow *dataf
 		for (uint32_t t = 0; t < dataflow->jobs[j].task_count; t++) {
 			uint32_t host = dataflow->jobs[j].hosts[t];
 
-			if (host != DATAFLOW_NOWHERE && ++used[host] > dataflow->slots[host]) {
+			if (dataflow_slot_leader(&dataflow->jobs[j], t) != t || host == DATAFLOW_NOWHERE)
+				continue;
+			if (++used[host] > dataflow->slots[host]) {
 				json_fail(reader, "jobs", "placement", "more tasks on host '%s' than its %u slots",
 					  dataflow->topology->nodes[host].name, dataflow->slots[host]);
 				break;

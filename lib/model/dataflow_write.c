@@ -65,6 +65,8 @@ static json_t *job_json(const struct dataflow *dataflow, const struct dataflow_j
 	object = json_pack("{s:s, s:o, s:o}", "name", job->name, "components", components, "edges", edges);
 	set_number(object, "weight", job->weight, 1);
 	set_number(object, "arrival_s", job->arrival_s, 0);
+	if (job->shares_slots)
+		json_object_set_new(object, "shares_slots", json_true());
 	if (job->curve)
 		json_object_set_new(object, "curve", json_string(job->curve));
 	if (json_object_size(placement) > 0)

@@ -67,9 +67,9 @@ static int add_move(struct dataflow_advice *advice, size_t *capacity, const stru
 }
 
 /*
- * Lets the engine choose a new host for one task of a stopped job; the job's other tasks stay. Writes the result to
- * *move. gain_MBps is not yet a gain but the sum of all rates after the move; the caller subtracts the sum before the
- * move. At the end, restores the task's old host.
+ * Lets the engine choose a new host for one task of a stopped job and the tasks that share its slot; the others stay.
+ * Writes the result to *move. gain_MBps is not yet a gain but the sum of all rates after the move; the caller subtracts
+ * the sum before the move. At the end, restores the task's old host.
  */
 static int try_task(struct dataflow_plan *plan, const struct plan_job *job, uint32_t task, const struct engine *engine,
 		    const struct engine_options *options, struct dataflow_move *move, struct error *err)
@@ -78,7 +78,7 @@ static int try_task(struct dataflow_plan *plan, const struct plan_job *job, uint
 	uint32_t from = job->job->hosts[task];
 	int code;
 
-	job->job->hosts[task] = DATAFLOW_NOWHERE;
+	dataflow_place_slot(job->job, task, DATAFLOW_NOWHERE);
 	code = engine_place(engine, plan->network, job->job, job->graph, options, &answer, err);
 	*move = (struct dataflow_move){.job = job,
 				       .task = task,
@@ -86,7 +86,7 @@ static int try_task(struct dataflow_plan *plan, const struct plan_job *job, uint
 				       .to = job->job->hosts[task],
 				       .gain_MBps = answer.all_MBps,
 				       .own_gain_MBps = answer.own_MBps - job->total_MBps};
-	job->job->hosts[task] = from;
+	dataflow_place_slot(job->job, task, from);
 	engine_answer_clear(&answer);
 	return code;
 }
@@ -107,6 +107,8 @@ static int advise_job(struct dataflow_plan *plan, const struct plan_job *job, co
 	for (uint32_t t = 0; t < job->job->task_count && code == 0; t++) {
 		struct dataflow_move move;
 
+		if (dataflow_slot_leader(job->job, t) != t)
+			continue;
 		code = try_task(plan, job, t, engine, options, &move, err);
 		move.gain_MBps -= all_MBps;
 		if (code == 0 && move.to != move.from && move.gain_MBps > LEAST_GAIN * all_MBps &&

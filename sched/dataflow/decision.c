@@ -25,7 +25,7 @@ uint32_t decision_free_slots(const struct decision *decision, uint32_t host)
 void decision_lift(struct decision *decision, uint32_t task)
 {
 	decision->taken[decision->job->hosts[task]]--;
-	decision->job->hosts[task] = DATAFLOW_NOWHERE;
+	dataflow_place_slot(decision->job, task, DATAFLOW_NOWHERE);
 }
 
 void decision_lift_all(struct decision *decision)
@@ -38,7 +38,7 @@ void decision_lift_all(struct decision *decision)
 void decision_put(struct decision *decision, uint32_t task, uint32_t host)
 {
 	decision->taken[host]++;
-	decision->job->hosts[task] = host;
+	dataflow_place_slot(decision->job, task, host);
 }
 
 uint32_t decision_random_host(struct decision *decision)
@@ -227,9 +227,11 @@ static int count_slots(struct decision *decision, struct error *err)
 		if (topology->nodes[n].kind == TOPOLOGY_HOST)
 			decision->hosts[decision->host_count++] = n;
 	for (uint32_t t = 0; t < job->task_count; t++) {
-		decision->pinned[t] = job->hosts[t] != DATAFLOW_NOWHERE;
+		bool leads = dataflow_slot_leader(job, t) == t;
+
+		decision->pinned[t] = job->hosts[t] != DATAFLOW_NOWHERE || !leads;
 		waiting += !decision->pinned[t];
-		if (decision->pinned[t] &&
+		if (leads && decision->pinned[t] &&
 		    decision->taken[job->hosts[t]]++ >= decision->network->free_slots[job->hosts[t]])
 			return error_set(err, ENOSPC, "job '%s': no slot is free on host '%s'", job->name,
 					 topology->nodes[job->hosts[t]].name);
@@ -237,9 +239,9 @@ static int count_slots(struct decision *decision, struct error *err)
 	for (uint32_t h = 0; h < decision->host_count; h++)
 		free_slots += decision_free_slots(decision, decision->hosts[h]);
 	if (waiting > free_slots)
-		return error_set(err, ENOSPC, "job '%s': %llu task%s to place, %llu free slot%s", job->name,
-				 (unsigned long long)waiting, number_s(waiting), (unsigned long long)free_slots,
-				 number_s(free_slots));
+		return error_set(err, ENOSPC, "job '%s': %llu %s%s to place, %llu free slot%s", job->name,
+				 (unsigned long long)waiting, job->shares_slots ? "shared slot" : "task",
+				 number_s(waiting), (unsigned long long)free_slots, number_s(free_slots));
 	return 0;
 }
 

@@ -38,7 +38,8 @@ struct decision {
 	bool completion; /* true: minimises the sum of weight / rate (engine completion); false: maximises the sum of
 			    rates */
 	struct rng rng;
-	bool *pinned;    /* by task: the task had a host before; it stays there */
+	bool *pinned;    /* by task: the task had a host before and stays there, or another task leads its
+			    slot (dataflow_slot_leader()) and moves it */
 	uint32_t *taken; /* by node: number of slots that this job's tasks take, pinned ones included */
 	uint32_t *hosts; /* nodes that are hosts */
 	uint32_t host_count;
@@ -81,7 +82,8 @@ uint32_t decision_free_slots(const struct decision *decision, uint32_t host);
 
 /*
  * decision_lift() removes a task from its host; the task must not be pinned. decision_lift_all() removes all tasks that
- * are not pinned. decision_put() places a task without a host; the host must have a free slot.
+ * are not pinned. decision_put() places a task without a host; the host must have a free slot. The other tasks of the
+ * task's slot are lifted and put with it.
  */
 void decision_lift(struct decision *decision, uint32_t task);
 void decision_lift_all(struct decision *decision);

@@ -233,8 +233,10 @@ static void set_priorities(struct annealing *annealing)
 	const struct dataflow_graph *graph = decision->graph;
 
 	for (uint32_t f = 0; f < graph->flow_count; f++) {
-		annealing->priority[graph->flows[f].from] += is_end(graph, graph->flows[f].to);
-		annealing->priority[graph->flows[f].to] += is_end(graph, graph->flows[f].from);
+		uint32_t from = graph->flows[f].from, to = graph->flows[f].to;
+
+		annealing->priority[dataflow_slot_leader(decision->job, from)] += is_end(graph, to);
+		annealing->priority[dataflow_slot_leader(decision->job, to)] += is_end(graph, from);
 	}
 	for (uint32_t t = 0; t < graph->task_count; t++) {
 		if (decision->pinned[t])

@@ -90,15 +90,17 @@ static void add_around(struct search *search, uint32_t host)
 static void find_candidates(struct search *search, uint32_t task)
 {
 	const struct dataflow_graph *graph = search->decision->graph;
-	const uint32_t *hosts = search->decision->job->hosts;
+	const struct dataflow_job *job = search->decision->job;
 
 	search->candidate_count = 0;
 	for (uint32_t f = 0; f < graph->flow_count; f++) {
-		uint32_t other = graph->flows[f].from == task ? graph->flows[f].to : graph->flows[f].from;
+		uint32_t from = graph->flows[f].from, to = graph->flows[f].to;
+		bool sends = dataflow_slot_leader(job, from) == task;
+		uint32_t other = sends ? to : from;
 
-		if (graph->flows[f].from == task || graph->flows[f].to == task)
-			if (hosts[other] != DATAFLOW_NOWHERE)
-				add_around(search, hosts[other]);
+		if (sends || dataflow_slot_leader(job, to) == task)
+			if (job->hosts[other] != DATAFLOW_NOWHERE)
+				add_around(search, job->hosts[other]);
 	}
 	for (int i = 0; i < RANDOM_HOSTS; i++)
 		add_candidate(search, decision_random_host(search->decision));
@@ -139,10 +141,10 @@ static uint32_t *refused_swap(struct search *search, uint32_t one, uint32_t two)
 
 static void swap(struct decision *decision, uint32_t one, uint32_t two)
 {
-	uint32_t *hosts = decision->job->hosts, host = hosts[one];
+	uint32_t host = decision->job->hosts[one];
 
-	hosts[one] = hosts[two];
-	hosts[two] = host;
+	dataflow_place_slot(decision->job, one, decision->job->hosts[two]);
+	dataflow_place_slot(decision->job, two, host);
 }
 
 static bool improve_by_swap(struct search *search, uint32_t task)

@@ -82,7 +82,7 @@ static uint32_t choose_reference(struct decision *decision, uint32_t *distance)
 	uint32_t reference = UINT32_MAX;
 
 	for (uint32_t t = 0; t < decision->job->task_count; t++)
-		if (decision->pinned[t])
+		if (decision->pinned[t] && decision->job->hosts[t] != DATAFLOW_NOWHERE)
 			reference = decision->job->hosts[t];
 	if (reference == UINT32_MAX)
 		reference = decision_random_host(decision);
@@ -121,13 +121,15 @@ void engine_place_rstorm(struct decision *decision)
 				seen[graph->flows[f].to] = true;
 				queue[tail++] = graph->flows[f].to;
 			}
-		if (!decision->pinned[task])
-			decision_put(decision, task, nearest(decision, reference, distance));
+		if (decision->job->hosts[task] == DATAFLOW_NOWHERE)
+			decision_put(decision, dataflow_slot_leader(decision->job, task),
+				     nearest(decision, reference, distance));
 	}
 	/* Places the tasks that no source reaches. */
 	for (uint32_t t = 0; decision->code == 0 && t < tasks; t++)
 		if (decision->job->hosts[t] == DATAFLOW_NOWHERE)
-			decision_put(decision, t, nearest(decision, reference, distance));
+			decision_put(decision, dataflow_slot_leader(decision->job, t),
+				     nearest(decision, reference, distance));
 	free(queue);
 	free(distance);
 	free(seen);

@@ -115,7 +115,8 @@ static void release_pair(struct network *network, uint32_t a, uint32_t b)
 static void take_slots(struct network *network, const struct dataflow_job *job, uint32_t tasks, int direction)
 {
 	for (uint32_t t = 0; t < tasks; t++)
-		network->free_slots[job->hosts[t]] -= (uint32_t)direction;
+		if (dataflow_slot_leader(job, t) == t)
+			network->free_slots[job->hosts[t]] -= (uint32_t)direction;
 }
 
 static int take_all_slots(struct network *network, const struct dataflow_job *job, struct error *err)
@@ -123,6 +124,8 @@ static int take_all_slots(struct network *network, const struct dataflow_job *jo
 	for (uint32_t t = 0; t < job->task_count; t++) {
 		uint32_t host = job->hosts[t];
 
+		if (dataflow_slot_leader(job, t) != t)
+			continue;
 		if (host == DATAFLOW_NOWHERE || network->free_slots[host] == 0) {
 			take_slots(network, job, t, -1);
 			return error_set(err, ENOSPC, "job '%s': no slot is free on host '%s'", job->name,

@@ -64,14 +64,21 @@ static void add_own(struct utility *utility, uint32_t flow)
 	count(utility, &pair->route, 1);
 }
 
+/* Returns true if the flow begins or ends at a task of the slot that `leader` leads. */
+static bool touches(const struct decision *decision, uint32_t flow, uint32_t leader)
+{
+	const struct dataflow_flow *of = &decision->graph->flows[flow];
+
+	return dataflow_slot_leader(decision->job, of->from) == leader ||
+	       dataflow_slot_leader(decision->job, of->to) == leader;
+}
+
 void utility_lift(struct utility *utility, uint32_t task)
 {
 	struct decision *decision = utility->decision;
 
 	for (uint32_t f = 0; f < decision->graph->flow_count; f++) {
-		const struct dataflow_flow *flow = &decision->graph->flows[f];
-		const struct network_route *route =
-			flow->from == task || flow->to == task ? own_route(utility, f) : NULL;
+		const struct network_route *route = touches(decision, f, task) ? own_route(utility, f) : NULL;
 
 		if (route)
 			count(utility, route, -1);
@@ -85,7 +92,7 @@ void utility_put(struct utility *utility, uint32_t task, uint32_t host)
 
 	decision_put(decision, task, host);
 	for (uint32_t f = 0; f < decision->graph->flow_count; f++)
-		if (decision->graph->flows[f].from == task || decision->graph->flows[f].to == task)
+		if (touches(decision, f, task))
 			add_own(utility, f);
 }
 

@@ -124,6 +124,7 @@ cat >"$scratch/plan.json" <<'TEXT'
 {"plan": {"jid": "00ff", "nodes": [{"id": "bc76", "parallelism": 2},
  {"id": "0a44", "parallelism": 4, "inputs": [{"num": 0, "id": "bc76", "ship_strategy": "HASH"}]}]}}
 TEXT
+sed 's/: 4/: 2/' "$scratch/plan.json" >"$scratch/two.json"
 run "$nomora" dataflow plan --from flink "$scratch/plan.json"
 check "a plan of Flink" grep -qE '^  0a44\.3 +h[0-9]+$' <<<"$out"
 run "$nomora" dataflow plan --json --from flink "$scratch/plan.json" --pods "$scratch/pods"
@@ -132,6 +133,8 @@ check "a pod template with an affinity to the hosts of the job" jq -en --argjson
 	| $node.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0]
 	| . as $term | $version == "v1" and $kind == "Pod" and .key == "kubernetes.io/hostname" and .operator == "In"
 		and (.values | sort) == ([$plan.jobs[0].placement[]] | unique)'
+run "$nomora" dataflow plan --json --slots 1 -t fattree:2 --from flink "$scratch/two.json"
+check "a plan of Flink that fits only because its vertices share slots" jq -e '.jobs[0].placement | .["bc76.0"] == .["0a44.0"] and .["bc76.1"] == .["0a44.1"] and .["0a44.0"] != .["0a44.1"]' <<<"$out"
 sed 's/00ff/a\/b/' "$scratch/plan.json" >"$scratch/slash.json"
 refuses "a job whose name is no file" 1 "job 'a/b': not a name of a file in" "$nomora" dataflow plan --from flink "$scratch/slash.json" --pods "$scratch/pods"
 mkdir "$scratch/rates" && printf '[{"id": "numBytesOutPerSecond", "sum": 3000000.0}]' >"$scratch/rates/bc76.json"

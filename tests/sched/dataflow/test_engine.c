@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -337,4 +338,73 @@ Test(engine, the_available_bandwidth_may_count_the_jobs_own_flows)
 	network_destroy(network);
 	dataflow_graph_destroy(graph);
 	dataflow_destroy(dataflow);
+}
+
+enum { SHARED_SLOTS = 8, SHARED_ROUNDS = 6 };
+
+/* A chain of components with random numbers of tasks; one of them has SHARED_SLOTS tasks. */
+static struct dataflow_job sharing_job(struct rng *rng)
+{
+	struct dataflow_job job = {.name = strdup("shared"), .weight = 1, .shares_slots = true};
+	uint32_t components = 2 + (uint32_t)rng_below(rng, 3), largest = (uint32_t)rng_below(rng, components);
+
+	for (uint32_t c = 0; c < components; c++) {
+		char name[16];
+		uint32_t tasks = c == largest ? SHARED_SLOTS : 1 + (uint32_t)rng_below(rng, SHARED_SLOTS);
+
+		snprintf(name, sizeof name, "c%u", c);
+		cr_assert_geq(dataflow_add_component(&job, name, tasks), 0);
+		if (c > 0)
+			cr_assert(dataflow_add_edge(&job, c - 1, c, (enum dataflow_grouping)rng_below(rng, 4)));
+	}
+	cr_assert_eq(dataflow_place_nowhere(&job), 0);
+	return job;
+}
+
+/* The tasks of one number are on one host; the job takes as many slots as its largest component has tasks. */
+static void expect_shared(const struct network *network, const struct dataflow_job *job, const char *engine)
+{
+	const struct topology *topology = network_topology(network);
+	uint32_t of_number[SHARED_SLOTS];
+
+	for (uint32_t i = 0; i < SHARED_SLOTS; i++)
+		of_number[i] = DATAFLOW_NOWHERE;
+	for (uint32_t c = 0; c < job->component_count; c++)
+		for (uint32_t i = 0; i < job->components[c].task_count; i++) {
+			uint32_t host = job->hosts[job->components[c].first_task + i];
+
+			cr_assert_neq(host, DATAFLOW_NOWHERE, "%s", engine);
+			if (of_number[i] == DATAFLOW_NOWHERE)
+				of_number[i] = host;
+			cr_assert_eq(host, of_number[i], "%s: task %u.%u", engine, c, i);
+		}
+	for (uint32_t n = 0; n < topology->node_count; n++)
+		cr_assert_eq(network_free_slots(network, n), 0, "%s", engine);
+}
+
+Test(engine, tasks_that_share_a_slot_are_on_one_host_and_take_one_slot)
+{
+	struct topology *topology = topology_from_argument("leafspine:2,1,4", 100, 0, NULL);
+	struct rng rng;
+
+	rng_seed(&rng, 8);
+	for (size_t e = 0; engine_name(e); e++)
+		for (int round = 0; round < SHARED_ROUNDS; round++) {
+			struct network *network = world_network(topology, 2);
+			struct dataflow_job job = sharing_job(&rng);
+			struct dataflow_graph *graph = dataflow_graph_create(&job, NULL);
+			struct engine_answer answer =
+				world_start(network, &job, graph, engine_name(e), (uint64_t)round);
+
+			expect_shared(network, &job, engine_name(e));
+			network_stop(network, 0);
+			for (uint32_t n = 0; n < topology->node_count; n++)
+				cr_assert_eq(network_free_slots(network, n),
+					     topology->nodes[n].kind == TOPOLOGY_HOST ? 2 : 0);
+			engine_answer_clear(&answer);
+			dataflow_graph_destroy(graph);
+			dataflow_job_clear(&job);
+			network_destroy(network);
+		}
+	topology_destroy(topology);
 }

@@ -146,18 +146,25 @@ static void expect_bandwidths(struct utility *utility)
 	}
 }
 
+static void put_all(struct decision *decision)
+{
+	for (uint32_t t = 0; t < decision->job->task_count; t++)
+		if (dataflow_slot_leader(decision->job, t) == t)
+			decision_put(decision, t, decision_random_host(decision));
+}
+
 static void move(struct decision *decision)
 {
 	struct utility utility;
 
-	for (uint32_t t = 0; t < decision->job->task_count; t++)
-		decision_put(decision, t, decision_random_host(decision));
+	put_all(decision);
 	cr_assert_eq(utility_begin(&utility, decision), 0);
 	utility_start(&utility);
 	expect_value(&utility);
 	for (int i = 0; i < MOVES; i++) {
 		uint32_t task = (uint32_t)rng_below(&decision->rng, decision->job->task_count);
 
+		task = dataflow_slot_leader(decision->job, task);
 		if (i % 3 == 0) {
 			change_route(&utility);
 		} else {
@@ -170,8 +177,7 @@ static void move(struct decision *decision)
 		expect_value(&utility);
 	}
 	decision_lift_all(decision);
-	for (uint32_t t = 0; t < decision->job->task_count; t++)
-		decision_put(decision, t, decision_random_host(decision));
+	put_all(decision);
 	utility_start(&utility);
 	expect_value(&utility);
 	cr_assert_eq(decision->code, 0);
@@ -207,6 +213,7 @@ static void expect_equal(bool direct)
 		}
 		for (int j = 0; j <= RUNNING; j++) {
 			jobs[j] = world_job(&rng, 4);
+			jobs[j].shares_slots = round % 4 > 1;
 			if (round % 3 == 0)
 				reverse(&jobs[j]);
 			graphs[j] = dataflow_graph_create(&jobs[j], NULL);

@@ -73,7 +73,9 @@ struct dataflow_job {
 	struct dataflow_edge *edges;
 	uint32_t component_count, edge_count, task_count;
 	size_t component_capacity, edge_capacity;
-	uint32_t *hosts; /* by task: the node number of its host, or DATAFLOW_NOWHERE if it is not placed yet */
+	uint32_t *hosts;   /* by task: the node number of its host, or DATAFLOW_NOWHERE if it is not placed yet */
+	bool shares_slots; /* true: the tasks with the same number in their components share a slot, and thus a host, as
+			      in Flink's default slot sharing group; false: each task takes a slot of its own */
 };
 
 struct dataflow {
@@ -204,6 +206,14 @@ void dataflow_job_clear(struct dataflow_job *job);
 
 /* Returns the component of a task of the job. */
 uint32_t dataflow_component_of(const struct dataflow_job *job, uint32_t task);
+
+/*
+ * Returns the task that stands for the slot of a task: the one of the same number in the first of the components with
+ * the most tasks. If the job does not share slots, this is the task itself.
+ */
+uint32_t dataflow_slot_leader(const struct dataflow_job *job, uint32_t task);
+/* Sets the host of all tasks in the slot of a leader. host: a node number, or DATAFLOW_NOWHERE. */
+void dataflow_place_slot(struct dataflow_job *job, uint32_t leader, uint32_t host);
 
 /* Writes "component.number" of a task to text[2 * DATAFLOW_NAME_BYTES]. */
 void dataflow_task_name(const struct dataflow_job *job, uint32_t task, char *text);
