@@ -131,6 +131,9 @@ static const struct {
 	 "\"a.2\": \"h0\", \"a.3\": \"h0\", \"a.4\": \"h0\", \"a.5\": \"h0\", \"a.6\": \"h0\", \"a.7\": \"h0\", "
 	 "\"a.8\": \"h0\", \"a.9\": \"h0\"}}",
 	 "more tasks on host 'h0' than its 9 slots"},
+	{"{\"name\": \"j\", \"shares_slots\": true, \"components\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"edges\": "
+	 "[{\"from\": \"a\", \"to\": \"b\"}], \"placement\": {\"a.0\": \"h0\", \"b.0\": \"h1\"}}",
+	 "placement.b.0: not on the host of 'a.0', which shares its slot"},
 	{"{\"name\": \"j\", \"components\": [{\"name\": \"a\"}], \"edges\": []}, {\"name\": \"j\", \"components\": "
 	 "[{\"name\": \"a\"}], \"edges\": []}",
 	 "duplicate job 'j'"},

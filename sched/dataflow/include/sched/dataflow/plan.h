@@ -77,7 +77,7 @@ int dataflow_plan_plot(const struct dataflow_plan *plan, const char *engine, con
 /*
  * Advice on moves of single tasks. For each task of a running job, finds the host with which the sum of all rates would
  * be greatest, and computes the increase. The jobs continue unchanged. To evaluate a move, chooses new routes for the
- * task's job; all other jobs keep their routes.
+ * task's job; all other jobs keep their routes. Tasks that share a slot move together, as the task that leads it.
  */
 
 struct dataflow_move {
