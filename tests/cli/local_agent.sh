@@ -185,7 +185,8 @@ if [ -x /usr/sbin/sshd ] && command -v ssh-keygen >/dev/null; then
 	soon "then the second begins" is_count 2 "begin cut t0"
 	touch go
 	soon "and ends" is_count 1 "end cut t0"
-	check "in this order" test "$(grep ' cut ' events | cut -d' ' -f1 | tr '\n' ' ')" = "begin term begin end "
+	# On a busy machine, the second one's start may also be reported later than --start-timeout: then there is a third.
+	check "in this order" grep -Eqx '(begin term )+begin end ' <<<"$(grep ' cut ' events | cut -d' ' -f1 | tr '\n' ' ')"
 else
 	skip "over ssh" "sshd is not installed"
 fi
