@@ -15,6 +15,32 @@
 #include <injector/sweep/plan.h>
 
 /*
+ * glibc's regcomp() expands repetitions: a{1,255} becomes 255 copies of a, a+ becomes two, and nested repetitions
+ * multiply until memory is exhausted. So pattern_parts() first estimates the number of parts, such as single
+ * characters, after the expansion.
+ */
+
+/*
+ * A sequence between parentheses, as far as it was read. parts: its number of parts; atom: the number of parts of its
+ * last atom, which a repetition that follows multiplies.
+ */
+struct sequence {
+	size_t parts, atom;
+};
+
+static void add_atom(struct sequence *sequence, size_t parts)
+{
+	sequence->parts += parts;
+	sequence->atom = parts;
+}
+
+static void repeat(struct sequence *sequence, size_t times)
+{
+	sequence->parts += sequence->atom * (times - 1);
+	sequence->atom *= times;
+}
+
+/*
  * Skips the rest of a bracket expression; `at` is after its "[". Returns the place after the matching "]", or the end
  * of the text. Classes such as [:digit:] contain brackets of their own.
  */
@@ -66,6 +92,73 @@ static const char *pattern_foreign(const char *pattern, const char **posix)
 }
 
 /*
+ * Parses the rest of an interval such as {1,5}; `at` is after its "{". Returns the place after the "}", and sets *times
+ * to the number of copies. If the text is not an interval, returns `at` and sets *times to 1.
+ */
+static const char *read_interval(const char *at, size_t *times)
+{
+	char *end;
+	unsigned long least = strtoul(at, &end, 10), most = least;
+	bool has_least = end != at;
+
+	*times = 1;
+	if (*end == ',') {
+		const char *upper = end + 1;
+
+		most = strtoul(upper, &end, 10);
+		if (end == upper)
+			most = least < PATTERN_PARTS_MAXIMUM ? least + 1 : least;
+	} else if (!has_least) {
+		return at;
+	}
+	if (*end != '}')
+		return at;
+	*times = most < 1 ? 1 : most > PATTERN_PARTS_MAXIMUM ? PATTERN_PARTS_MAXIMUM + 1 : most;
+	return end + 1;
+}
+
+size_t pattern_parts(const char *pattern)
+{
+	struct sequence stack[PATTERN_BYTES_MAXIMUM + 1] = {{0}};
+	struct sequence *now = stack;
+	const char *at = pattern;
+
+	if (strlen(pattern) > PATTERN_BYTES_MAXIMUM)
+		return PATTERN_PARTS_MAXIMUM + 1;
+	while (*at) {
+		const char c = *at++;
+		size_t times = 1;
+
+		if (c == '(') {
+			*++now = (struct sequence){0};
+		} else if (c == ')' && now > stack) {
+			now--;
+			add_atom(now, now[1].parts + 1);
+		} else if (c == '|') {
+			add_atom(now, 1);
+		} else if (c == '+') {
+			repeat(now, 2);
+		} else if (c == '{' && now->atom > 0) {
+			at = read_interval(at, &times);
+			repeat(now, times);
+		} else if (c == '[') {
+			at = skip_brackets(at);
+			add_atom(now, 1);
+		} else if (c != '*' && c != '?') {
+			at += c == '\\' && *at;
+			add_atom(now, 1);
+		}
+		if (now->parts > PATTERN_PARTS_MAXIMUM)
+			return PATTERN_PARTS_MAXIMUM + 1;
+	}
+	while (now > stack) {
+		now--;
+		now->parts += now[1].parts;
+	}
+	return stack->parts > PATTERN_PARTS_MAXIMUM ? PATTERN_PARTS_MAXIMUM + 1 : stack->parts;
+}
+
+/*
  * Copies the next word of `text` to `word`. Returns the text after it, or NULL if there is no word, or the word is too
  * long or has a comma or quote.
  */
@@ -97,6 +190,13 @@ static int parse_how(const char *how, struct sweep_metric_def *metric, struct er
 		metric->source = SWEEP_METRIC_JSON;
 	} else if ((strncmp(how, "regex:", 6) == 0 || strncmp(how, "only:", 5) == 0) && metric->how[0]) {
 		metric->only = *how == 'o';
+		if (pattern_parts(metric->how) > PATTERN_PARTS_MAXIMUM)
+			return error_set(
+				err, E2BIG,
+				"metric '%s': the pattern '%.60s%s' is too large: expected at most %d bytes, and "
+				"at most %d parts after expansion of its (nested) repetitions {m,n} and +",
+				metric->name, metric->how, strlen(metric->how) > 60 ? "..." : "", PATTERN_BYTES_MAXIMUM,
+				PATTERN_PARTS_MAXIMUM);
 		foreign = pattern_foreign(metric->how, &posix);
 		if (foreign)
 			return error_set(err, EINVAL,

@@ -467,4 +467,15 @@ void journal_discard(struct journal *journal);
 /* Returns the attempt in the form of the log. Pure. */
 struct sweep_log_attempt journal_attempt_entry(const struct sweeper *sweeper, const struct sweep_attempt *attempt);
 
+/* ---- metric.c: the size of a metric's regular expression ---- */
+
+enum { PATTERN_BYTES_MAXIMUM = 1000, PATTERN_PARTS_MAXIMUM = 500 };
+
+/*
+ * Estimates the number of parts into which regcomp() expands an extended regular expression; the time to compile it
+ * grows with the third power of this number. Returns PATTERN_PARTS_MAXIMUM + 1 if the expression has more than
+ * PATTERN_PARTS_MAXIMUM parts or is longer than PATTERN_BYTES_MAXIMUM. Pure.
+ */
+size_t pattern_parts(const char *pattern);
+
 #endif

@@ -37,6 +37,7 @@ refuses_plan "a line that is none" 1 "bad\.plan:5: expected 'name = value'" 'cli
 refuses_plan "an unknown way to a metric" 1 "bad\.plan:6: metric 'a': 'yaml:x': expected regex:PATTERN, only:PATTERN, json:PATH" 'client = true' 'metric = a b higher yaml:x'
 refuses_plan "neither higher nor lower" 1 'expected higher or lower' 'client = true' 'metric = a b more exit'
 refuses_plan "a pattern that is wrong" 1 'pattern .* is invalid' 'client = true' 'metric = a b higher regex:(('
+refuses_plan "a pattern that would take gigabytes" 1 "bad\.plan:6: metric 'a': .* too large" 'client = true' 'metric = a b higher regex:(((a{1,255}){1,255}){1,255})'
 refuses_plan "a metric twice" 1 "bad\.plan:7: duplicate metric name 'value', first in line 6" 'client = true' "$good" 'metric = value s lower elapsed'
 refuses_plan "more metrics than a file takes" 1 "bad\.plan:70: metric 'm65 .*': expected at most 64" 'client = true' \
 	"$(for i in {1..65}; do echo "metric = m$i s lower elapsed"; done)"

@@ -128,6 +128,29 @@ Test(metric, exit_code_and_time)
 	expect("elapsed", "", 1.25);
 }
 
+/* Without the limit each of these takes gigabytes, or minutes. */
+Test(metric, patterns_that_would_explode, .timeout = 5)
+{
+	static const char *const patterns[] = {
+		"(((a{1,255}){1,255}){1,255})",
+		"((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+",
+		"(a{,9999}){2,}",
+		"([[:digit:]]{60}){60}",
+		"(x|y{1,32767})",
+		"((a*)*|b){300}",
+	};
+	struct sweep_metric_def metric;
+
+	for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+		char text[200];
+		struct error err = {0};
+
+		snprintf(text, sizeof text, "m u higher regex:%s", patterns[i]);
+		cr_assert_eq(sweep_metric_parse(text, &metric, &err), -E2BIG, "%s", text);
+		cr_assert(strstr(err.text, "too large"), "%s", err.text);
+	}
+}
+
 /* Without the refusal, 'rate.*?([0-9]+)' gives 8 on "rate 77 88". */
 Test(metric, patterns_of_perl_are_refused)
 {
@@ -150,6 +173,20 @@ Test(metric, patterns_of_perl_are_refused)
 		cr_expect_eq(sweep_metric_parse(text, &metric, &err), 0, "%s: %s", text, err.text);
 		sweep_metric_free(&metric);
 	}
+}
+
+Test(metric, patterns_of_use_are_small)
+{
+	static const struct {
+		size_t parts;
+		char pattern[64];
+	} known[] = {{0, ""},       {3, "abc"},        {4, "(abc)"}, {8, "(abc)+"},    {1, "[]{9}[:digit:]x{9}]"},
+		     {9, "\\({9}"}, {7, "a{3}b{2,4}"}, {3, "a{2,}"}, {9, "{,5}x{,5}"}, {3, "a|b"}};
+
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		cr_expect_eq(pattern_parts(known[i].pattern), known[i].parts, "%s: %zu", known[i].pattern,
+			     pattern_parts(known[i].pattern));
+	cr_expect_leq(pattern_parts("(a{1,20}){1,20}"), PATTERN_PARTS_MAXIMUM);
 }
 
 static const char *const refused[] = {
