@@ -218,20 +218,25 @@ static int make_runs(const struct prediction_settings *settings, struct predicti
 	uint32_t files = settings->path_count / settings->runs;
 	struct prediction *all = calloc(settings->runs, sizeof *all);
 	int code = all ? 0 : error_set(err, ENOMEM, "out of memory");
+	uint32_t made = 0;
 
 	for (uint32_t run = 0; run < settings->runs && code == 0; run++) {
 		struct prediction_settings one = *settings;
 
+		if (run > 0 && settings->stop && *settings->stop)
+			break; /* a signal has ended a capture: those so far count */
+
 		one.paths += (size_t)run * files;
 		one.path_count = files;
+		made++;
 		code = make_run(&one, &all[run], err);
 		if (code == 0 && all[run].ranks != all[0].ranks)
 			code = error_set(err, EINVAL, "%s: a run of %u ranks, but the first has %u", one.paths[0],
 					 all[run].ranks, all[0].ranks);
 	}
 	if (code == 0)
-		code = keep_middle(all, settings->runs, prediction, err);
-	for (uint32_t run = 0; all && run < settings->runs; run++)
+		code = keep_middle(all, made, prediction, err);
+	for (uint32_t run = 0; run < made; run++)
 		prediction_free(&all[run]);
 	free(all);
 	return code;
