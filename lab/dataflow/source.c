@@ -99,7 +99,8 @@ struct dataflow *dataflow_load(const struct dataflow_settings *settings, struct 
 	if (add_jobs(settings, dataflow, err) == 0) {
 		if (dataflow->job_count > 0)
 			return dataflow;
-		error_set(err, EINVAL, "the trace has no job that sends anything");
+		error_set(err, EINVAL, "%s: no job that sends anything",
+			  settings->file ? settings->file : settings->generate);
 	}
 	dataflow_destroy(dataflow);
 	return NULL;
