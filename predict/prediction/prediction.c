@@ -223,13 +223,18 @@ static int make_runs(const struct prediction_settings *settings, struct predicti
 	for (uint32_t run = 0; run < settings->runs && code == 0; run++) {
 		struct prediction_settings one = *settings;
 
-		if (run > 0 && settings->stop && *settings->stop)
-			break; /* a signal has ended a capture: those so far count */
-
 		one.paths += (size_t)run * files;
 		one.path_count = files;
-		made++;
 		code = make_run(&one, &all[run], err);
+		if (run > 0 && settings->stop && *settings->stop) {
+			/* A signal has ended this capture, perhaps before it had a turn; those before it count. */
+			prediction_free(&all[run]);
+			if (err)
+				*err = (struct error){0};
+			code = 0;
+			break;
+		}
+		made++;
 		if (code == 0 && all[run].ranks != all[0].ranks)
 			code = error_set(err, EINVAL, "%s: a run of %u ranks, but the first has %u", one.paths[0],
 					 all[run].ranks, all[0].ranks);
