@@ -10,22 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <model/dataflow.h>
-
-static struct dataflow *empty(void)
-{
-	return dataflow_create(topology_fat_tree(4, 0, 100, NULL), 2);
-}
-
-static void expect_edge(const struct dataflow_job *job, uint32_t e, const char *from, const char *to,
-			double selectivity)
-{
-	cr_assert_lt(e, job->edge_count);
-	cr_expect_str_eq(job->components[job->edges[e].from].name, from);
-	cr_expect_str_eq(job->components[job->edges[e].to].name, to);
-	cr_expect_eq(job->edges[e].grouping, DATAFLOW_SHUFFLE);
-	cr_expect_float_eq(job->edges[e].selectivity, selectivity, 1e-12);
-}
+#include "dataflow_edges.h"
 
 static void expect_component(const struct dataflow_job *job, uint32_t c, const char *name, uint32_t tasks, double MB)
 {
