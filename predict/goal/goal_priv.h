@@ -22,16 +22,18 @@ struct operation {
 	uint32_t dependents; /* first one: number of a requirement + 1, 0 = none */
 	uint32_t ready;      /* node: the requirements met so far; for a send that waits: it is with the network */
 	uint8_t kind, cpu;
-	bool started_needed; /* something requires its start */
-	bool done;           /* a short send is done before it is matched */
-	bool matched;        /* the message's other end is there */
+	bool started_needed : 1; /* something requires its start */
+	bool done : 1;           /* a short send is done before it is matched */
+	bool matched : 1;        /* the message's other end is there */
 };
 
 struct requirement {
 	uint32_t operation; /* that requires */
-	uint32_t next;
-	bool start;
+	uint32_t next : 31; /* number of a requirement + 1, 0 = none */
+	bool start : 1;
 };
+
+enum { REQUIREMENTS_MAXIMUM = INT32_MAX };
 
 struct schedule {
 	const char *file;

@@ -290,11 +290,11 @@ static int read_requirement(struct reader *reader, const char *name, bool start)
 	if (operation == UINT32_MAX || on == UINT32_MAX)
 		return fail(reader, "requires", "label '%.40s' is not defined before this line in rank %u",
 			    operation == UINT32_MAX ? name : reader->word, reader->rank);
-	if (schedule->requirement_count >= UINT32_MAX - 1)
+	if (schedule->requirement_count >= REQUIREMENTS_MAXIMUM)
 		return -ENOMEM;
 	all[schedule->requirement_count++] = (struct requirement){
 		.operation = operation,
-		.next = schedule->operations[on].dependents,
+		.next = schedule->operations[on].dependents & REQUIREMENTS_MAXIMUM,
 		.start = start,
 	};
 	schedule->operations[on].dependents = (uint32_t)schedule->requirement_count;

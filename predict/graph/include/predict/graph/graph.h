@@ -8,7 +8,7 @@
  *
  * Times are ns; L is the time of a message's first byte from one host to another, one way. A node has at most two
  * incoming edges, whose other ends were added before it, so that the order of the nodes is a topological one. A node
- * without edges is at time 0. 32 bytes a node, 16 more during runtime_find(). One thread.
+ * without edges is at time 0. 32 bytes a node, 16 to 64 more during runtime_find(). One thread.
  */
 #ifndef PREDICT_GRAPH_H
 #define PREDICT_GRAPH_H
