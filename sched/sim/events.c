@@ -101,15 +101,13 @@ static void deactivate(struct sim *sim, uint32_t number)
 static int enter_net(struct sim *sim, uint32_t number)
 {
 	struct sim_job *job = &sim->jobs[number];
-	int code = 0;
+	int code;
 
 	if (job->in_net)
 		return 0;
 	job->in_net = true;
 	activate(sim, number);
-	if (sim->net)
-		code = placer_job_arrived(sim->placer, number, (int32_t)job->curve, 0,
-					  sim->workload->jobs[number].task_count);
+	code = placer_job_arrived(sim->placer, number, (int32_t)job->curve, 0, sim->workload->jobs[number].task_count);
 	sim_graph_to_net(sim, number);
 	return code;
 }
@@ -119,7 +117,7 @@ static int leave_net(struct sim *sim, uint32_t number)
 	sim->jobs[number].in_net = false;
 	sim_graph_destroy(sim, number);
 	deactivate(sim, number);
-	return sim->net ? flownet_job_ended(sim->net, number) : 0;
+	return flownet_job_ended(sim->net, number);
 }
 
 static int submit(struct sim *sim, uint32_t task)
@@ -144,7 +142,7 @@ static int submit_to_net(struct sim *sim, uint32_t task)
 
 	if (code == 0 && sim_waits_for_gang(sim, number))
 		return sim_gang_arrived(sim, number);
-	return code == 0 && sim->net ? flownet_task_arrived(sim->net, number, number_of(sim, task), 0) : code;
+	return code == 0 ? flownet_task_arrived(sim->net, number, number_of(sim, task), 0) : code;
 }
 
 /*
@@ -243,7 +241,7 @@ static int finish_in_net(struct sim *sim, uint32_t task)
 		return 0; /* the job left the network with another task that ended in the same round */
 	if (job->done == sim->workload->jobs[number].task_count)
 		return leave_net(sim, number);
-	return sim->net ? flownet_task_ended(sim->net, number, number_of(sim, task)) : 0;
+	return flownet_task_ended(sim->net, number, number_of(sim, task));
 }
 
 static int32_t slots_of(const struct sim *sim, const struct workload_machine_event *event)
@@ -265,7 +263,7 @@ static int change_slots(struct sim *sim, const struct workload_machine_event *ev
 
 	if (slots == sim->slots[event->machine])
 		return 0;
-	code = sim->net ? flownet_slots_changed(sim->net, event->machine, slots) : 0;
+	code = flownet_slots_changed(sim->net, event->machine, slots);
 	if (code != 0)
 		return code;
 	sim->slot_count += slots - sim->slots[event->machine];
@@ -285,7 +283,7 @@ static int add_machine(struct sim *sim, const struct workload_machine_event *eve
 	sim->slot_count += sim->slots[event->machine];
 	sim->result->machines_added++;
 	sim->changed |= sim->waiting > 0;
-	return sim->net ? flownet_machine_added(sim->net, event->machine, sim->slots[event->machine]) : 0;
+	return flownet_machine_added(sim->net, event->machine, sim->slots[event->machine]);
 }
 
 /* Removes the machine. Its tasks wait again, also in the flow network. */
@@ -312,7 +310,7 @@ static int remove_machine(struct sim *sim, uint32_t machine, int64_t now_us)
 			sim->changed = true;
 		}
 	}
-	return code == 0 && sim->net ? flownet_machine_removed(sim->net, machine) : code;
+	return code == 0 ? flownet_machine_removed(sim->net, machine) : code;
 }
 
 static void announce_machine(struct sim *sim, const struct event *event)

@@ -32,20 +32,6 @@ int sim_gang_arrived(struct sim *sim, uint32_t job)
 	return ++sim->jobs[job].arrived == sim->workload->jobs[job].task_count ? add_gang(sim, job) : 0;
 }
 
-int sim_gangs_restore(struct sim *sim)
-{
-	int code = 0;
-
-	sim->gang_count = 0;
-	for (uint32_t a = 0; a < sim->active_count && code == 0; a++) {
-		uint32_t job = sim->active[a];
-
-		if (sim_waits_for_gang(sim, job) && sim->jobs[job].arrived == sim->workload->jobs[job].task_count)
-			code = add_gang(sim, job);
-	}
-	return code;
-}
-
 static double waited_s(void *context, uint32_t job, uint32_t task)
 {
 	const struct sim *sim = context;

@@ -16,13 +16,13 @@ int sim_graph_create(struct sim *sim, uint32_t job)
 
 void sim_graph_to_net(struct sim *sim, uint32_t job)
 {
-	if (sim->net && sim->jobs[job].graph)
+	if (sim->jobs[job].graph)
 		placer_job_graph(sim->placer, job, sim->jobs[job].graph);
 }
 
 void sim_graph_destroy(struct sim *sim, uint32_t job)
 {
-	if (sim->net && sim->jobs[job].graph)
+	if (sim->jobs[job].graph)
 		placer_job_graph(sim->placer, job, NULL);
 	job_graph_destroy(sim->jobs[job].graph);
 	sim->jobs[job].graph = NULL;

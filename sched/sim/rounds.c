@@ -115,15 +115,14 @@ static int solve(struct sim *sim, struct error *err)
 	if (code != 0)
 		return code;
 	sim->round_cpu_s = ns_to_s(ns_sub(ns_now_cpu(), begin));
-	return sim->watch->history ? sim_remember_round(sim, err) : 0;
+	return 0;
 }
 
 int sim_begin_round(struct sim *sim, struct error *err)
 {
-	int code;
+	int code = solve(sim, err);
 
 	sim->changed = false;
-	code = sim->net ? solve(sim, err) : sim_recall_round(sim, err);
 	if (code != 0)
 		return code;
 	sim->round_begin_us = sim->now_us;
@@ -181,8 +180,6 @@ static int apply_move(struct sim *sim, const struct flownet_move *move, struct s
 
 	if (state->state == SIM_TASK_DONE) /* the task ended during the round */
 		return move->from != FLOWNET_NONE ? sim_move_made(sim, task) : 0;
-	if (move->to == FLOWNET_NONE && state->state != SIM_TASK_RUNNING)
-		return -EINVAL; /* the move comes from a history that does not match this run */
 	if (move->to == FLOWNET_NONE) {
 		row->preempted++;
 		sim_record_decision(sim, task, JOURNAL_PREEMPT, state->machine, SIM_NONE);
@@ -208,8 +205,7 @@ static bool machines_hold(const struct sim *sim)
 	uint64_t running = 0;
 
 	for (uint32_t m = 0; m < sim->cluster->machine_count; m++) {
-		if (sim->net && sim->present[m] && flownet_running(sim->net, m) > sim->slots[m] &&
-		    !sim->settings->updates)
+		if (sim->present[m] && flownet_running(sim->net, m) > sim->slots[m] && !sim->settings->updates)
 			return false;
 	}
 	for (uint32_t t = 0; t < sim->workload->task_count; t++)

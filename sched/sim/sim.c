@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <base/hash.h>
 #include <base/ns.h>
 
 #include "sim_priv.h"
@@ -68,7 +67,7 @@ static int64_t next_time(const struct sim *sim)
 	return next_us;
 }
 
-/* Handles everything at now_us: sample, end of a round, events, checkpoint, start of a round. */
+/* Handles everything at now_us: sample, end of a round, events, start of a round. */
 static int step(struct sim *sim, struct error *err)
 {
 	struct event event;
@@ -85,8 +84,6 @@ static int step(struct sim *sim, struct error *err)
 					 code == -ENOMEM ? "out of memory"
 							 : "it does not fit the state of its job, task or machine");
 	}
-	if (code == 0 && sim_checkpoint_is_due(sim))
-		code = sim_checkpoint(sim, err);
 	while (code == 0 && round_is_due(sim)) {
 		sim->next_round_us = sim->now_us + sim->settings->round_us;
 		code = sim_begin_round(sim, err);
@@ -99,7 +96,6 @@ static int run(struct sim *sim, struct error *err)
 	int code = 0;
 
 	sim->next_sample_us = second_us;
-	sim->next_checkpoint_us = sim->settings->checkpoint_us;
 	while (code == 0) {
 		int64_t next_us = next_time(sim);
 
@@ -110,8 +106,6 @@ static int run(struct sim *sim, struct error *err)
 		sim->now_us = next_us;
 		code = step(sim, err);
 	}
-	if (code == 0)
-		code = sim_end_of_history(sim, err);
 	if (code == 0) {
 		sim->now_us = sim->settings->end_us;
 		sim->result->complete = true;

@@ -64,7 +64,7 @@ struct sim {
 	struct cost_layout *layout;
 	struct sim_latency latency;
 	struct placer *placer;
-	struct flownet *net; /* NULL while a resumed run repeats the rounds of the history */
+	struct flownet *net;
 	struct event_queue events;
 	struct event *deferred; /* events that reach the network only at the end of the round */
 	size_t deferred_count, deferred_capacity;
@@ -87,9 +87,6 @@ struct sim {
 	int64_t slot_count;
 	uint64_t decisions;        /* number of decisions in the journal */
 	size_t recorded_latencies; /* number of the workload's latencies in the journal */
-	uint64_t checkpoints;
-	size_t past_round, past_move; /* indices of the next round and move of the history */
-	int64_t next_checkpoint_us;
 	bool in_round, changed, latencies_moved;
 	double round_cpu_s; /* CPU time of the last round, seconds */
 	double slot_us;     /* slot_us + running * now_us: total time for which tasks have run, see count_running() */
@@ -112,13 +109,12 @@ void sim_graph_destroy(struct sim *sim, uint32_t job);
 
 /* world.c */
 int sim_world_create(struct sim *sim, struct error *err);
-int sim_create_placer(struct sim *sim, uint64_t seed, struct error *err);
+int sim_create_placer(struct sim *sim, struct error *err);
 void sim_world_free(struct sim *sim);
 
 /* gangs.c: jobs that start with a number of tasks together. 0 or -errno. */
 bool sim_waits_for_gang(const struct sim *sim, uint32_t job); /* its tasks are not in the network */
 int sim_gang_arrived(struct sim *sim, uint32_t job);          /* a task of such a job was submitted */
-int sim_gangs_restore(struct sim *sim);
 void sim_gangs_set(struct sim *sim, struct round_options *options);
 void sim_gangs_settle(struct sim *sim);
 
@@ -161,13 +157,6 @@ void sim_record_task(struct sim *sim, uint32_t task, enum journal_task_state sta
 void sim_record_decision(struct sim *sim, uint32_t task, enum journal_decision decision, int32_t from, int32_t to);
 
 void sim_record_latencies(struct sim *sim);
-
-/* history.c: 0 or -errno with err set. */
-bool sim_checkpoint_is_due(const struct sim *sim);
-int sim_checkpoint(struct sim *sim, struct error *err);
-int sim_remember_round(struct sim *sim, struct error *err);
-int sim_recall_round(struct sim *sim, struct error *err); /* fills sim->outcome */
-int sim_end_of_history(const struct sim *sim, struct error *err);
 
 /* rounds.c: 0 or -errno with err set. A round of no duration ends at once. */
 int sim_begin_round(struct sim *sim, struct error *err);

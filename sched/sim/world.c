@@ -131,12 +131,12 @@ static int create_histograms(struct sim_result *result)
 	return 0;
 }
 
-int sim_create_placer(struct sim *sim, uint64_t seed, struct error *err)
+int sim_create_placer(struct sim *sim, struct error *err)
 {
 	const struct sim_settings *settings = sim->settings;
 	struct policy_settings policy = settings->policy_settings;
 
-	policy.seed = seed;
+	policy.seed = settings->seed;
 	policy.flow.preemption = policy.flow.preemption && !sim_moves_by_rules(sim);
 	placer_destroy(sim->placer);
 	sim->placer = placer_create(settings->policy, sim->layout, sim_latency_source(&sim->latency), &policy, err);
@@ -169,11 +169,9 @@ int sim_world_create(struct sim *sim, struct error *err)
 		settings->latency.level_us[SIM_SAME_POD], settings->latency.level_us[SIM_OTHER_POD]};
 	if (sim_latency_start(&sim->latency, &settings->latency, sim->layout, sim->workload) != 0)
 		return error_set(err, ENOMEM, "out of memory");
-	code = sim_create_placer(sim, settings->seed, err);
+	code = sim_create_placer(sim, err);
 	if (code != 0)
 		return code;
-	if (sim->watch->history && sim->watch->history->checkpoints > 0)
-		sim->net = NULL;
 	sim_compute_p(sim);
 	return sim_record_begin(sim, err);
 }

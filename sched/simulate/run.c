@@ -66,7 +66,6 @@ static int run_policy(struct simulate *simulate, size_t number, const char *fold
 	const char *record = simulate->options->record;
 	struct sim_watch watch = {.progress = bar, .stop = stop_flag()};
 	struct file_writer *rounds = folder ? open_rounds(policy, number, folder, err) : NULL;
-	struct simulate_checkpoint checkpoint = {.simulate = simulate, .number = number, .folder = folder};
 	struct file_writer *journal = record ? file_writer_open(record, err) : NULL;
 	int code = (folder && !rounds) || (record && !journal) ? error_code(err, EIO) : 0;
 
@@ -79,12 +78,9 @@ static int run_policy(struct simulate *simulate, size_t number, const char *fold
 		watch.journal = write_event;
 		journal_print_header(watch.journal_context, 0, NULL);
 	}
-	if (code == 0 && simulate->options->checkpoint_s > 0)
-		code = simulate_checkpoint_begin(&checkpoint, &watch, err);
 	if (code == 0)
 		code = sim_run(simulate->workload, &policy->settings, &watch, &policy->result, err);
 	policy->done = code == 0;
-	sim_history_free(&checkpoint.history);
 	code = close_output(rounds, code, err);
 	return close_output(journal, code, err);
 }

@@ -135,7 +135,6 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 	settings->migration_cost_us = (int64_t)(options->migration_cost_s * second_us);
 	settings->one_solve = options->workers == 1;
 	settings->lose_work = options->lose_work;
-	settings->checkpoint_us = options->checkpoint_s * second_us;
 	settings->seed = (uint64_t)options->seed;
 	settings->check = options->check;
 	settings->bound = options->gap;
@@ -268,24 +267,6 @@ static int parse_policies(struct simulate *simulate, const struct sim_settings *
 	return code;
 }
 
-static int check_checkpoint(const struct simulate_options *options, const struct sim_settings *settings,
-			    struct error *err)
-{
-	if (options->resume && options->checkpoint_s == 0)
-		return error_set(err, EINVAL, "--resume: expected the --checkpoint interval of the run to be resumed");
-	if (options->checkpoint_s == 0)
-		return 0;
-	if (!options->output)
-		return error_set(err, EINVAL, "--checkpoint: expected --output, the folder for the checkpoints");
-	if (options->what_if.count > 0 || options->sweep || options->gap || options->moves.mode != MIGRATION_OFF)
-		return error_set(err, EINVAL,
-				 "--checkpoint cannot be used with --what-if, --sweep, --gap or --migrate");
-	if (settings->solver_time == SIM_SOLVER_MEASURED)
-		return error_set(err, EINVAL,
-				 "--checkpoint: expected another --solver-time: measured differs from run to run");
-	return 0;
-}
-
 int simulate_check(const struct simulate_options *options, struct error *err)
 {
 	struct simulate simulate = {.options = options};
@@ -305,8 +286,6 @@ int simulate_check(const struct simulate_options *options, struct error *err)
 				 "are those that were known");
 	if (code == 0)
 		code = simulate_check_window(options, err);
-	if (code == 0)
-		code = check_checkpoint(options, &settings, err);
 	return code == 0 ? parse_policies(&simulate, &settings, err) : code;
 }
 

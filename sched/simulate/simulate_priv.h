@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The settings as JSON, the output folder, and checkpoints. Private. */
+/* The window, the settings as JSON, and the output folder. Private. */
 #ifndef SIMULATE_PRIV_H
 #define SIMULATE_PRIV_H
 
@@ -32,18 +32,5 @@ void simulate_print_share(FILE *out, double share);
 int simulate_make_folder(const char *folder, bool *made, struct error *err);
 /* For a run that failed: removes the folder if this run made it (`made`) and it is empty. */
 void simulate_drop_folder(const char *folder, bool made);
-
-/* checkpoint.c: the checkpoint of one policy. */
-struct simulate_checkpoint {
-	const struct simulate *simulate;
-	size_t number; /* index of the policy in simulate->policies */
-	const char *folder;
-	struct sim_history history;
-};
-/*
- * Sets up `watch` for checkpoints. With --resume, also reads the history, if there is a checkpoint file. 0 or -errno.
- * Free the history in both cases.
- */
-int simulate_checkpoint_begin(struct simulate_checkpoint *checkpoint, struct sim_watch *watch, struct error *err);
 
 #endif

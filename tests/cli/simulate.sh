@@ -9,7 +9,7 @@
 short=(--machines 60 --slots 4 --hours 0.1 --topology 4x10 --check)
 for options in "--gap -p random -p load_spreading -p nomora -p nomora:preemption,round_s=20" "--migrate on --migrate-gain 0.1 --no-return 0 -p nomora" \
 	"--what-if slots=3 --seeds 2 -p random" "--sweep rack-us=40,120 -j 2 -p nomora" "--processes 2 --solver-time work -p random -p nomora" \
-	"--checkpoint 100 -p nomora:preemption,round_s=20" "--checkpoint 100 -p nomora:preemption,round_s=20 --resume"; do
+	"-p nomora:preemption,round_s=20"; do
 	# shellcheck disable=SC2086 # words
 	check "a short day: $options" "${simulate[@]}" "${short[@]}" -o day $options
 done

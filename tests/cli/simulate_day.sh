@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora simulate: synthetic days with every policy, their files and reports, moves, what-if and sweeps, checkpoints,
+# nomora simulate: synthetic days with every policy, their files and reports, moves, what-if and sweeps,
 # signals; the first hour of Google's trace if its data is available. simulate.sh has the formats.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/simulate_lib.sh"
@@ -132,7 +132,6 @@ run "${simulate[@]}" "${moves[@]}" --migrate on --sweep migrate-gain=0.05,0.3
 [ "$code" -eq 0 ] && says "$out" '^0.3 .*nomora' && pass "a sweep of --migrate-gain" || fail "a sweep of --migrate-gain" "$code $out $err"
 refuses "moves by two rules" 2 "preemption cannot be used with --migrate" "${simulate[@]}" -p nomora:preemption --migrate on
 refuses "old round trips of a journal" 2 "cannot be used with --journal" "${simulate[@]}" --journal x.jsonl --latency-age 10
-refuses "moves with checkpoints" 2 "cannot be used with --what-if, --sweep, --gap or --migrate" "${simulate[@]}" --checkpoint 10 -o unused --migrate on
 refuses "a bad window" 2 "--migrate-window: bad windows '25:00'" "${simulate[@]}" --migrate on --migrate-window 25:00
 
 run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p random --what-if roots=best --what-if slots=3 --seeds 3
@@ -147,45 +146,6 @@ check "its chart" grep -q '<svg' rack/sweep.svg
 refuses "a sweep of an option that is not there" 2 "" "${simulate[@]}" --sweep racks=1,2
 refuses "a sweep without values" 2 "expected KEY=V1,V2" "${simulate[@]}" --sweep slots
 refuses "a sweep of more values than it holds" 2 "expected at most 64 values" "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p random --sweep "rack-us=$(seq -s, 65)" -o rack
-
-# A day that is killed after its first checkpoint and resumed gives the results of an uninterrupted run.
-resumed_is_whole() {
-	local policy=$1 pid
-	shift
-	local day=("${simulate[@]}" "${small[@]}" --hours 1 -p "$policy" --checkpoint 100 "$@")
-	rm -rf whole killed *.resumed
-	run "${day[@]}" -o whole --record whole.resumed
-	[ "$code" -eq 0 ] || return 1
-	"${day[@]}" -o killed --record killed.resumed >killed.txt 2>&1 &
-	pid=$!
-	for _ in $(seq 3000); do
-		[ -e killed/checkpoint-1 ] && break
-		sleep 0.01
-	done
-	kill -KILL $pid 2>/dev/null
-	wait $pid 2>/dev/null
-	[ -e killed/checkpoint-1 ] && cp killed/checkpoint-1 checkpoint || return 1
-	# complete, if the day was faster than the signal, or absent
-	for file in killed.resumed killed/jobs.csv; do
-		[ ! -e $file ] || cmp $file ${file/killed/whole} || return 1
-	done
-	run "${day[@]}" -o killed --record killed.resumed --resume
-	[ "$code" -eq 0 ] && cmp whole.resumed killed.resumed && cmp whole/jobs.csv killed/jobs.csv &&
-		[ "$(without_wall whole/summary.json)" = "$(without_wall killed/summary.json)" ] &&
-		cmp <(cut -d, -f1-3,6- whole/rounds-1.csv) <(cut -d, -f1-3,6- killed/rounds-1.csv)
-}
-check "a resumed day: random" resumed_is_whole random
-check "a resumed day: nomora" resumed_is_whole nomora:preemption,round_s=20 --solver-time work --omega-per-s 1
-day=("${simulate[@]}" "${small[@]}" --hours 1 -p "nomora:preemption,round_s=20" --omega-per-s 1 --checkpoint 100 -o killed --resume)
-refuses "a checkpoint of another seed" 1 "killed/checkpoint-1: made with other settings: seed is 1 in the checkpoint, 2 in this run" "${day[@]}" --solver-time work --seed 2
-refuses "a checkpoint of another solver time" 1 'solver_time is "work" in the checkpoint, "zero" in this run' "${day[@]}"
-sed -i '4s/ [0-9]*/ 77/' killed/checkpoint-1
-refuses "a damaged checkpoint" 1 "killed/checkpoint-1: the checkpoint is damaged" "${day[@]}" --solver-time work
-head -c -30 checkpoint >killed/checkpoint-1
-refuses "a checkpoint cut off" 1 "killed/checkpoint-1: the checkpoint is damaged" "${day[@]}" --solver-time work
-refuses "checkpoints with measured time" 2 "measured differs from run to run" "${day[@]}" --solver-time measured
-refuses "checkpoints without a folder" 2 "expected --output" "${simulate[@]}" --checkpoint 10
-refuses "--resume without --checkpoint" 2 "expected the --checkpoint" "${simulate[@]}" --resume -o killed
 
 # A signal: partial results, marked as incomplete.
 "${simulate[@]}" --machines 3000 --hours 24 -p nomora:preemption,beta=1 -o stopped >stopped.txt 2>&1 &

@@ -19,7 +19,7 @@ CURVES = os.path.join(SOURCE, "curves")
 SECOND = 10 ** 6
 SAME_MACHINE_US = 1
 RUNS = 20
-POLICIES = (["-p", "random"], ["-p", "load_spreading"], ["-p", "nomora", "--checkpoint", "10", "-o", "out"], ["-p", "nomora:p_m=105,p_r=110", "--round-s", "7"],
+POLICIES = (["-p", "random"], ["-p", "load_spreading"], ["-p", "nomora"], ["-p", "nomora:p_m=105,p_r=110", "--round-s", "7"],
             ["-p", "nomora:preemption,beta=0,round_s=9"])
 
 

@@ -65,7 +65,7 @@ struct sim_settings {
 	/*
 	 * With moves.mode other than MIGRATION_OFF, a policy that can preempt proposes moves, and tasks move by the
 	 * live scheduler's rules, at the hours of the day in `windows`. The simulated day begins at 00:00, begin_us
-	 * before the simulation. No checkpoints.
+	 * before the simulation.
 	 */
 	struct migration_settings moves;
 	struct windows windows;
@@ -79,9 +79,8 @@ struct sim_settings {
 	uint32_t curve_count;
 	struct sim_latency_settings latency;
 	uint64_t seed;
-	bool check;            /* after each round, check that no task was lost and no machine is overfull; O(tasks) */
-	bool bound;            /* bounds the cost of each round from below, see placer_bound(); not with checkpoints */
-	int64_t checkpoint_us; /* interval of the checkpoints, 0 = none; needs a history, see struct sim_watch */
+	bool check; /* after each round, check that no task was lost and no machine is overfull; O(tasks) */
+	bool bound; /* bounds the cost of each round from below, see placer_bound() */
 };
 /*
  * The paper's settings: 48 machines a rack, 16 racks a pod, 12 slots, 24 h, solver time zero; roots get any free slot;
@@ -148,30 +147,6 @@ struct sim_result {
 };
 void sim_result_free(struct sim_result *result);
 
-/*
- * A history: the rounds up to a checkpoint, with their moves. A resumed run repeats these rounds without the solver.
- * The solver's own state is not stored: at each checkpoint, every run, resumed or not, rebuilds the flow network from
- * the current state. So resuming does not change the results.
- */
-struct sim_past_round {
-	double wall_s, cpu_s;
-	uint64_t solves, scans, moves;
-};
-struct sim_past_move {
-	uint32_t job, task;
-	int32_t to; /* machine to which the task moved; -1: it waits again */
-};
-struct sim_history {
-	uint64_t checkpoints; /* number of checkpoints so far; 0: the run starts at its beginning */
-	struct sim_past_round *rounds;
-	struct sim_past_move *moves; /* the moves of all rounds, in order */
-	size_t round_count, round_capacity, move_count, move_capacity;
-};
-/* Append a round, and a move of the last round. Return 0 or -ENOMEM. */
-int sim_history_add_round(struct sim_history *history, const struct sim_past_round *round);
-int sim_history_add_move(struct sim_history *history, const struct sim_past_move *move);
-void sim_history_free(struct sim_history *history);
-
 /* Callbacks and signals of a run; members may be NULL. */
 struct sim_watch {
 	void *context;
@@ -179,14 +154,6 @@ struct sim_watch {
 	/* Gets each event in the form of a journal, in chronological order. */
 	void (*journal)(void *context, const struct journal_event *event);
 	void *journal_context;
-	/*
-	 * The run first repeats the rounds of this history, then appends its own rounds to it. Needed if
-	 * settings->checkpoint_us is not 0, otherwise NULL.
-	 */
-	struct sim_history *history;
-	/* Stores the history at a checkpoint. Returns 0, or -errno with err set, which ends the run. */
-	int (*checkpoint)(void *context, const struct sim_history *history, struct error *err);
-	void *checkpoint_context;
 	struct progress *progress;
 	const volatile sig_atomic_t *stop; /* not 0: end the run */
 };

@@ -28,12 +28,11 @@ struct simulate_options {
 		*job_curves, *topology, *solver_time, *output, *windows, *from, *until;
 	struct migration_settings moves;
 	struct option_list policies, what_if;
-	int64_t checkpoint_s; /* 0 = none */
 	int64_t machines, slots, seed, machine_arcs, unscheduled_capacity, gamma, processes, seeds, latency_age_s;
 	double hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, beta_per_s,
 		migration_cost_s;
 	double rack_us, pod_us, across_us, spread, drift, noise, spike_chance, measurement_error;
-	bool live, resume, keep_single, interpolate, two_digits, updates, lose_work, strict, check, gap, json;
+	bool live, keep_single, interpolate, two_digits, updates, lose_work, strict, check, gap, json;
 	int roots, workers, spill, weights;
 };
 
@@ -77,13 +76,6 @@ int simulate_check(const struct simulate_options *options, struct error *err);
  * be NULL), and, if there is only one policy, its journal to options->record.
  */
 int simulate_run(struct simulate *simulate, const char *folder, struct error *err);
-
-/*
- * Reads a checkpoint of `bytes` bytes; `name` is for messages. *settings gets the settings that the checkpoint was made
- * with, as JSON text; the caller frees it. Returns 0, or -errno with err set and nothing to free.
- */
-int simulate_read_checkpoint(const char *name, const char *text, size_t bytes, struct sim_history *history,
-			     char **settings, struct error *err);
 
 /* True if every policy ran to the end. */
 bool simulate_complete(const struct simulate *simulate);
