@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/name.h>
 #include <base/number.h>
 
 #define PLACEHOLDER "{server}"
@@ -43,14 +44,10 @@ static void print_text(FILE *out, const char *text, bool quoted)
 		size_t length = found ? (size_t)(found - text) : strlen(text);
 		bool plain = !quoted || (strspn(text, safe) >= length && (length > 0 || found));
 
-		if (!plain && length > 0)
-			fputc('\'', out);
-		for (size_t i = 0; i < length; i++)
-			fputs(!plain && text[i] == '\'' ? "'\\''" : (const char[]){text[i], '\0'}, out);
-		if (!plain && length > 0)
-			fputc('\'', out);
-		if (!plain && length == 0 && !found)
-			fputs("''", out);
+		if (plain)
+			fwrite(text, 1, length, out);
+		else if (length > 0 || !found)
+			shell_print(out, text, length);
 		if (found)
 			fputs(quoted ? "\"$NOMORA_SERVER\"" : "$NOMORA_SERVER", out);
 		text = found ? found + placeholder_bytes : "";

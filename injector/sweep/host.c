@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <base/name.h>
 #include <injector/sweep/sweeper.h>
 
 static size_t trimmed_length(const char *output)
@@ -152,19 +153,6 @@ static void end_master(struct ssh *ssh)
 	unlink(ssh->socket);
 }
 
-/* Prints the text in single quotes, for a shell. */
-static void print_quoted(FILE *out, const char *text)
-{
-	fputc('\'', out);
-	for (; *text; text++) {
-		if (*text == '\'')
-			fputs("'\\''", out);
-		else
-			fputc(*text, out);
-	}
-	fputc('\'', out);
-}
-
 /* Starts a session that runs a line at the other end. */
 static struct process *start_session(const struct ssh *ssh, const char *line, const char *output_path,
 				     struct error *err)
@@ -194,11 +182,11 @@ static int start_guard(struct ssh *ssh, struct error *err)
 	orphans_print_line(ORPHANS_OF_SWEEP, ssh->scratch, rest, sizeof rest);
 	orphans_mark(ORPHANS_OF_GUARD, ssh->scratch, mark, sizeof mark);
 	fputs("/bin/sh -c ", out);
-	print_quoted(out, others);
+	shell_print(out, others, strlen(others));
 	fprintf(out, "; exec env %s /bin/sh -c ", mark);
-	print_quoted(out, guard_script);
+	shell_print(out, guard_script, strlen(guard_script));
 	fputs(" sh ", out);
-	print_quoted(out, rest);
+	shell_print(out, rest, strlen(rest));
 	if (fclose(out) == 0)
 		ssh->guard = start_session(ssh, line, NULL, err);
 	else
@@ -269,12 +257,12 @@ static char *remote_line(const struct host_command *command)
 		if (strncmp(*variable, "PATH=", 5) == 0)
 			continue;
 		fputc(' ', out);
-		print_quoted(out, *variable);
+		shell_print(out, *variable, strlen(*variable));
 	}
 	fputs(" /bin/sh -c ", out);
-	print_quoted(out, wrapper);
+	shell_print(out, wrapper, strlen(wrapper));
 	fputs(" sh ", out);
-	print_quoted(out, command->line);
+	shell_print(out, command->line, strlen(command->line));
 	if (command->ends_group)
 		fputs(" 1", out);
 	if (fclose(out) != 0) {

@@ -106,14 +106,6 @@ struct machine *machines_find(const struct machines *machines, const char *name)
 	return NULL;
 }
 
-static void print_quoted(FILE *out, const char *text)
-{
-	fputs(" '", out);
-	for (; *text; text++)
-		fputs(*text == '\'' ? "'\\''" : (char[]){*text, '\0'}, out);
-	fputc('\'', out);
-}
-
 void machine_order(struct machine *machine, const json_t *words, const char *format, ...)
 {
 	char *text = NULL;
@@ -128,8 +120,10 @@ void machine_order(struct machine *machine, const json_t *words, const char *for
 	fputs(machine->orders ? machine->orders : "", out);
 	vfprintf(out, format, list);
 	va_end(list);
-	json_array_foreach (words, at, word)
-		print_quoted(out, json_string_value(word));
+	json_array_foreach (words, at, word) {
+		fputc(' ', out);
+		shell_print(out, json_string_value(word), json_string_length(word));
+	}
 	fputc('\n', out);
 	if (fclose(out) != 0)
 		return;
@@ -165,8 +159,8 @@ static int begin(struct machine *machine, const struct local_agent_options *opti
 		(unsigned long long)token, take, machine->orders ? machine->orders : "",
 		options->flows ? " flows" : "");
 	if (fclose(out) == 0 && machine->ssh && (out = open_memstream(&remote, &bytes))) {
-		fputs("exec sh -c", out);
-		print_quoted(out, script);
+		fputs("exec sh -c ", out);
+		shell_print(out, script, bytes);
 		fclose(out);
 	}
 	here[2] = script;

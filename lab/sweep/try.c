@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <base/name.h>
+
 /* Prints a command line with which the user can repeat one of the plan's commands. */
 static void print_by_hand(FILE *out, const struct sweep_world *world, const char *phase, const char *host,
 			  const char *netns, const char *line)
@@ -23,12 +25,12 @@ static void print_by_hand(FILE *out, const struct sweep_world *world, const char
 		fprintf(out, "# %s:\nssh %s ", phase, netns + 4);
 	else
 		fprintf(out, "# %s:\n", phase);
-	fprintf(out, "env NOMORA_SERVER=%s NOMORA_CLIENT=%s NOMORA_PLAN_FOLDER='%s' NOMORA_SCRATCH=/tmp /bin/sh -c '",
-		plan->server_address ? plan->server_address : "", plan->client_address ? plan->client_address : "",
-		plan->folder);
-	for (const char *c = line; *c; c++)
-		fputs(*c == '\'' ? "'\\''" : (const char[]){*c, '\0'}, out);
-	fputs("'\n", out);
+	fprintf(out, "env NOMORA_SERVER=%s NOMORA_CLIENT=%s NOMORA_PLAN_FOLDER=",
+		plan->server_address ? plan->server_address : "", plan->client_address ? plan->client_address : "");
+	shell_print(out, plan->folder, strlen(plan->folder));
+	fputs(" NOMORA_SCRATCH=/tmp /bin/sh -c ", out);
+	shell_print(out, line, strlen(line));
+	fputc('\n', out);
 }
 
 void sweep_world_print_commands(const struct sweep_world *world, FILE *out)

@@ -96,6 +96,14 @@ void name_print_quoted(FILE *out, const char *text)
 	fputc('"', out);
 }
 
+void shell_print(FILE *out, const char *text, size_t bytes)
+{
+	fputc('\'', out);
+	for (size_t i = 0; i < bytes; i++)
+		fputs(text[i] == '\'' ? "'\\''" : (const char[]){text[i], '\0'}, out);
+	fputc('\'', out);
+}
+
 void xml_print(FILE *out, const char *text)
 {
 	for (; *text; text++) {

@@ -82,6 +82,24 @@ Test(name, is_printed_in_quotes)
 	free(text);
 }
 
+Test(name, is_one_word_of_a_shell)
+{
+	static const char word[] = "a 'b' $c \\ \"`d`";
+	char *line, read[sizeof word] = "";
+	size_t bytes;
+	FILE *out = open_memstream(&line, &bytes), *shell;
+
+	fputs("printf %s ", out);
+	shell_print(out, word, sizeof word - 1);
+	shell_print(out, "not this", 0);
+	fclose(out);
+	shell = popen(line, "r");
+	cr_assert_eq(fread(read, 1, sizeof word, shell), sizeof word - 1);
+	cr_assert_eq(pclose(shell), 0);
+	cr_assert_str_eq(read, word);
+	free(line);
+}
+
 Test(name, the_nearest_is_the_first_of_those_with_the_fewest_edits)
 {
 	static const char *const swapped[] = {"bacdxy", "abcdef", "bacdxyz", NULL};

@@ -16,7 +16,6 @@ KEPT = {
     "latency_view_set": "one pair of latency_view_update()",
     "live_latency": "measurements without a matrix; programs have one",
     "structured_solve_fresh": "a solve that may not repair, to compare with one that did",
-    "recovery_testbed": "the paper's testbed, with its published optima",
     "topology_jellyfish": "networks of one size and seed; programs parse them, topology_from_argument()",
     # state that no answer shows
     "agent_session_bytes": "benchmarks report the memory of a session",

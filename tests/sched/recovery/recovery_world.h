@@ -38,4 +38,11 @@ int world_compare(const struct world_value *a, const struct world_value *b);
 /* Tries all placements. False if none is legal. best: server of each task. */
 bool world_brute_force(const struct recovery_scenario *s, struct world_value *best_value, uint32_t *best);
 
+/*
+ * The testbed of the paper's section V-A: 8 servers, applications A to E, S0 fails with A1, B1 and C3. The paper's
+ * figure does not name every task's server; this layout has the published optima. weight_B: 1 in case I, 2 in case II.
+ * NULL if out of memory.
+ */
+struct recovery_scenario *recovery_testbed(double weight_B);
+
 #endif

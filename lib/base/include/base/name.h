@@ -34,6 +34,9 @@ const char *name_nearest(const char *typed, const char *const *names);
  */
 void name_print_quoted(FILE *out, const char *text);
 
+/* Prints the first `bytes` bytes of the text in single quotes: a word that a POSIX shell does not change. */
+void shell_print(FILE *out, const char *text, size_t bytes);
+
 /* Prints text escaped for XML and HTML, also for use within double quotes. */
 void xml_print(FILE *out, const char *text);
 

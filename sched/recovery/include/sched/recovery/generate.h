@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Scenarios for measurements: random ones from a few numbers, and the paper's testbed. Pure. */
+/* Random scenarios for measurements, from a few numbers. Pure. */
 #ifndef SCHED_RECOVERY_GENERATE_H
 #define SCHED_RECOVERY_GENERATE_H
 
@@ -33,12 +33,5 @@ int recovery_recipe_parse(const char *text, struct recovery_recipe *recipe, stru
 
 /* The same recipe gives the same scenario. Returns NULL with err set if the tasks do not fit, or if out of memory. */
 struct recovery_scenario *recovery_generate(const struct recovery_recipe *recipe, struct error *err);
-
-/*
- * The testbed of the paper's section V-A: 8 servers, applications A to E, S0 fails with A1, B1 and C3. The paper's
- * figure does not name every task's server; this layout has the published optima. weight_B: 1 in case I, 2 in case II.
- * NULL if out of memory.
- */
-struct recovery_scenario *recovery_testbed(double weight_B);
 
 #endif

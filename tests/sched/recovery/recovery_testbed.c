@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The paper's testbed (section V-A, figures 5 to 11) as tables. */
-#include <sched/recovery/generate.h>
+#include "recovery_world.h"
 
 #include <stdio.h>
 #include <string.h>
