@@ -1,68 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* report.html: the paper's figures 5 to 9 from these runs, with the published values (NoMora 6.1 to 6.3). */
+/* report.html: a table and the distributions of these runs, as in figures 5 to 9 of the NoMora paper. */
 #include <sched/simulate/simulate.h>
 
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <base/file.h>
+#include <base/name.h>
 #include <base/number.h>
 #include <plot/chart.h>
 
 enum { POINTS_MAXIMUM = 400 };
-
-/*
- * Published values, times in seconds; 0 = not published. As printed in the paper, the placement latency of random has a
- * p90 below its median.
- */
-struct published {
-	const char *name;
-	double area;
-	double runtime_s[3];   /* p50, p99, maximum */
-	double placement_s[3]; /* p50, p90, p99 */
-	double migrated[2];    /* share of the running tasks that migrate in a round: mean, p99 */
-};
-static const struct published published_rows[] = {
-	{"random", 0.472, {0.108, 0.661, 18.89}, {0.436, 0.312, 1.9}, {0, 0}},
-	{"load_spreading", 0.468, {0.109, 0.974, 25.88}, {0.498, 4.3, 25}, {0, 0}},
-	{"nomora 105/110", 0.602, {0.093, 0.248, 6.13}, {0.278, 1.23, 5.8}, {0, 0}},
-	{"nomora 110/115", 0.5185, {0.072, 0.486, 39.55}, {0.185, 1, 5.6}, {0, 0}},
-	{"nomora 105/110, preemption", 0.59, {0.373, 511, 1719}, {519, 1484, 2458}, {0.00022, 0.005}},
-	{"nomora 105/110, preemption, beta 0", 0.896, {1532, 6610, 7118}, {4812, 13077, 16251}, {0.071, 0.1007}},
-};
-
-/* Returns the published row for a policy with these settings, or NULL if there is none. */
-static const struct published *find_published(const struct sim_settings *settings)
-{
-	const struct policy_settings *policy = &settings->policy_settings;
-
-	if (strcmp(settings->policy->name, "random") == 0)
-		return &published_rows[0];
-	if (strcmp(settings->policy->name, "load_spreading") == 0)
-		return &published_rows[1];
-	if (strcmp(settings->policy->name, "nomora") != 0)
-		return NULL;
-	if (policy->machine_threshold == 110 && policy->rack_threshold == 115 && !policy->flow.preemption)
-		return &published_rows[3];
-	if (policy->machine_threshold != 105 || policy->rack_threshold != 110)
-		return NULL;
-	if (!policy->flow.preemption)
-		return &published_rows[2];
-	return &published_rows[policy->flow.beta_per_s > 0 ? 4 : 5];
-}
-
-static void print_text(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		if (*text == '<' || *text == '>' || *text == '&')
-			fprintf(out, "&#%d;", *text);
-		else
-			fputc(*text, out);
-	}
-}
 
 /* Fills x and y with the CDF of a histogram, each value multiplied by `unit`; returns the number of points. */
 static size_t cdf_points(const struct histogram *histogram, double unit, double *x, double *y)
@@ -97,67 +49,48 @@ static int put_chart(FILE *out, struct chart *chart, const char *prefix, struct 
 	return 0;
 }
 
-/* The CDF of a histogram for each policy, with published quantiles as points of the same colour. */
-static int chart_of_histograms(const struct simulate *simulate, FILE *out, const struct chart_options *options,
-			       const char *prefix, double unit,
-			       const struct histogram *(*of)(const struct sim_result *),
-			       const double *(*published)(const struct published *), const double *shares,
+/* The distributions on the page. */
+static const struct figure {
+	const char *heading, *title, *x, *y, *prefix;
+	double unit;
+	size_t histogram; /* offset in struct sim_result */
+} figures[] = {
+	{"Algorithm runtime", "Wall-clock time of a round", "s", "share of rounds", "f6", 1e-6,
+	 offsetof(struct sim_result, runtime_us)},
+	{"Migrated tasks", "Migrated tasks of the running ones", "% of a round", "share of rounds", "f7", 1e-4,
+	 offsetof(struct sim_result, migrated_ppm)},
+	{"Task placement latency", "From submission to placement", "s", "share of tasks", "f8", 1e-6,
+	 offsetof(struct sim_result, placement_us)},
+	{"Task response time", "From submission to completion", "s", "share of tasks", "f9", 1e-6,
+	 offsetof(struct sim_result, response_us)},
+};
+
+/* The CDF of the figure's histogram for each policy. */
+static int chart_of_histograms(const struct simulate *simulate, FILE *out, const struct figure *figure,
 			       struct error *err)
 {
-	struct chart *chart = chart_create(options);
+	struct chart *chart = chart_create(&(struct chart_options){
+		.title = figure->title, .x = {.label = figure->x, .scale = CHART_LOG}, .y = {.label = figure->y}});
 	double *x = calloc(POINTS_MAXIMUM + 2, sizeof *x), *y = calloc(POINTS_MAXIMUM + 2, sizeof *y);
 	int code = chart && x && y ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < simulate->policy_count && code == 0; i++) {
 		const struct simulate_policy *policy = &simulate->policies[i];
-		const struct published *row = find_published(&policy->settings);
-		struct chart_style style = {.colour = (int)i + 1};
+		struct histogram *const *histogram = (const void *)((const char *)&policy->result + figure->histogram);
 
-		if (!policy->done)
-			continue;
-		code = chart_add_line(chart, policy->name, x, y, cdf_points(of(&policy->result), unit, x, y), style);
-		if (code == 0 && row && published && published(row)[0] > 0)
-			code = chart_add_points(chart, NULL, published(row), shares, NULL, 3, style);
+		if (policy->done)
+			code = chart_add_line(chart, policy->name, x, y, cdf_points(*histogram, figure->unit, x, y),
+					      (struct chart_style){.colour = (int)i + 1});
 	}
 	free(x);
 	free(y);
 	if (code == 0)
-		return put_chart(out, chart, prefix, err);
+		return put_chart(out, chart, figure->prefix, err);
 	chart_destroy(chart);
 	return error_set(err, ENOMEM, "out of memory");
 }
 
-static const struct histogram *runtime_of(const struct sim_result *result)
-{
-	return result->runtime_us;
-}
-
-static const struct histogram *placement_of(const struct sim_result *result)
-{
-	return result->placement_us;
-}
-
-static const struct histogram *response_of(const struct sim_result *result)
-{
-	return result->response_us;
-}
-
-static const struct histogram *migrated_of(const struct sim_result *result)
-{
-	return result->migrated_ppm;
-}
-
-static const double *published_runtime(const struct published *row)
-{
-	return row->runtime_s;
-}
-
-static const double *published_placement(const struct published *row)
-{
-	return row->placement_s;
-}
-
-static int figure_5(const struct simulate *simulate, FILE *out, struct error *err)
+static int chart_of_performance(const struct simulate *simulate, FILE *out, struct error *err)
 {
 	struct chart *chart = chart_create(&(struct chart_options){
 		.title = "Average application performance",
@@ -187,25 +120,23 @@ static int figure_5(const struct simulate *simulate, FILE *out, struct error *er
 	return error_set(err, ENOMEM, "out of memory");
 }
 
-static void print_cell(FILE *out, double value, double published, double unit, const char *format)
+static double percentile_s(const struct histogram *histogram_us, double percent)
+{
+	return (double)histogram_percentile(histogram_us, percent) / 1e6;
+}
+
+static void print_cell(FILE *out, const char *format, double value)
 {
 	fputs("<td>", out);
 	if (isnan(value))
 		fputs("-", out);
 	else
-		fprintf(out, format, value * unit);
-	if (published > 0) {
-		fputs(" <i>(", out);
-		fprintf(out, format, published * unit);
-		fputs(")</i>", out);
-	}
+		fprintf(out, format, value);
 	fputs("</td>", out);
 }
 
 static void print_numbers(const struct simulate *simulate, FILE *out)
 {
-	static const struct published none = {0};
-
 	fputs("<table><tr><th>policy</th><th>area, %</th><th>worst task, %</th><th>mean over tasks, %</th>"
 	      "<th>round p50, ms</th><th>p99, ms</th><th>placement latency p50, s</th><th>p99, s</th>"
 	      "<th>migrated a round, mean %</th><th>waiting, mean</th><th>utilisation, %</th></tr>\n",
@@ -213,38 +144,29 @@ static void print_numbers(const struct simulate *simulate, FILE *out)
 	for (size_t i = 0; i < simulate->policy_count; i++) {
 		const struct simulate_policy *policy = &simulate->policies[i];
 		const struct sim_result *result = &policy->result;
-		const struct published *row = find_published(&policy->settings);
 
 		if (!policy->done)
 			continue;
-		row = row ? row : &none;
 		fputs("<tr><td>", out);
-		print_text(out, policy->name);
+		xml_print(out, policy->name);
 		fputs(result->complete ? "</td>" : " (stopped)</td>", out);
-		print_cell(out, result->area, row->area, 100, "%.1f");
-		print_cell(out, result->area_worst, 0, 100, "%.1f");
-		print_cell(out, result->task_mean, 0, 100, "%.1f");
-		print_cell(out, (double)histogram_percentile(result->runtime_us, 50) / 1e6, row->runtime_s[0], 1e3,
-			   "%.2f");
-		print_cell(out, (double)histogram_percentile(result->runtime_us, 99) / 1e6, row->runtime_s[1], 1e3,
-			   "%.2f");
-		print_cell(out, (double)histogram_percentile(result->placement_us, 50) / 1e6, row->placement_s[0], 1,
-			   "%.3f");
-		print_cell(out, (double)histogram_percentile(result->placement_us, 99) / 1e6, row->placement_s[2], 1,
-			   "%.3f");
-		print_cell(out, histogram_mean(result->migrated_ppm) / 1e6, row->migrated[0], 100, "%.3f");
-		print_cell(out, result->waiting_mean, 0, 1, "%.0f");
-		print_cell(out, result->utilisation_mean, 0, 100, "%.1f");
+		print_cell(out, "%.1f", 100 * result->area);
+		print_cell(out, "%.1f", 100 * result->area_worst);
+		print_cell(out, "%.1f", 100 * result->task_mean);
+		print_cell(out, "%.2f", 1e3 * percentile_s(result->runtime_us, 50));
+		print_cell(out, "%.2f", 1e3 * percentile_s(result->runtime_us, 99));
+		print_cell(out, "%.3f", percentile_s(result->placement_us, 50));
+		print_cell(out, "%.3f", percentile_s(result->placement_us, 99));
+		print_cell(out, "%.3f", 100 * (histogram_mean(result->migrated_ppm) / 1e6));
+		print_cell(out, "%.0f", result->waiting_mean);
+		print_cell(out, "%.1f", 100 * result->utilisation_mean);
 		fputs("</tr>\n", out);
 	}
-	fputs("</table>\n<p>In brackets: published values of the NoMora paper, for policies with the same "
-	      "parameters.</p>\n",
-	      out);
+	fputs("</table>\n", out);
 }
 
 static int print_page(const struct simulate *simulate, FILE *out, struct error *err)
 {
-	static const double runtime_shares[] = {0.5, 0.99, 1}, placement_shares[] = {0.5, 0.9, 0.99};
 	int code;
 
 	fputs("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>nomora simulate</title>"
@@ -254,42 +176,18 @@ static int print_page(const struct simulate *simulate, FILE *out, struct error *
 	      "td:first-child,th:first-child{text-align:left}figure{margin:1em 0}svg{max-width:100%}"
 	      "</style>\n<h1>Simulated day</h1>\n",
 	      out);
-	fprintf(out, "<p>%zu machine%s, %zu job%s, %zu task%s%s. Points are the published quantiles.</p>\n",
-		simulate->workload->machine_count, number_s(simulate->workload->machine_count),
-		simulate->workload->job_count, number_s(simulate->workload->job_count), simulate->workload->task_count,
+	fprintf(out, "<p>%zu machine%s, %zu job%s, %zu task%s%s.</p>\n", simulate->workload->machine_count,
+		number_s(simulate->workload->machine_count), simulate->workload->job_count,
+		number_s(simulate->workload->job_count), simulate->workload->task_count,
 		number_s(simulate->workload->task_count),
 		simulate_complete(simulate) ? "" : "; <b>partial results: the simulation was stopped</b>");
 	print_numbers(simulate, out);
-	fputs("<h2>Figure 5: average application performance</h2>\n", out);
-	code = figure_5(simulate, out, err);
-	fputs("<h2>Figure 6: algorithm runtime</h2>\n", out);
-	if (code == 0)
-		code = chart_of_histograms(simulate, out,
-					   &(struct chart_options){.title = "Wall-clock time of a round",
-								   .x = {.label = "s", .scale = CHART_LOG},
-								   .y = {.label = "share of rounds"}},
-					   "f6", 1e-6, runtime_of, published_runtime, runtime_shares, err);
-	fputs("<h2>Figure 7: migrated tasks</h2>\n", out);
-	if (code == 0)
-		code = chart_of_histograms(simulate, out,
-					   &(struct chart_options){.title = "Migrated tasks of the running ones",
-								   .x = {.label = "% of a round", .scale = CHART_LOG},
-								   .y = {.label = "share of rounds"}},
-					   "f7", 1e-4, migrated_of, NULL, NULL, err);
-	fputs("<h2>Figure 8: task placement latency</h2>\n", out);
-	if (code == 0)
-		code = chart_of_histograms(simulate, out,
-					   &(struct chart_options){.title = "From submission to placement",
-								   .x = {.label = "s", .scale = CHART_LOG},
-								   .y = {.label = "share of tasks"}},
-					   "f8", 1e-6, placement_of, published_placement, placement_shares, err);
-	fputs("<h2>Figure 9: task response time</h2>\n", out);
-	if (code == 0)
-		code = chart_of_histograms(simulate, out,
-					   &(struct chart_options){.title = "From submission to completion",
-								   .x = {.label = "s", .scale = CHART_LOG},
-								   .y = {.label = "share of tasks"}},
-					   "f9", 1e-6, response_of, NULL, NULL, err);
+	fputs("<h2>Average application performance</h2>\n", out);
+	code = chart_of_performance(simulate, out, err);
+	for (size_t i = 0; i < sizeof figures / sizeof figures[0] && code == 0; i++) {
+		fprintf(out, "<h2>%s</h2>\n", figures[i].heading);
+		code = chart_of_histograms(simulate, out, &figures[i], err);
+	}
 	fputs("</html>\n", out);
 	return code;
 }

@@ -228,3 +228,14 @@ int simulate_run(struct simulate *simulate, const char *folder, struct error *er
 	}
 	return code;
 }
+
+int simulate_whole(struct simulate *simulate, const struct simulate_options *options, struct error *err)
+{
+	int code = simulate_setup(simulate, options, err);
+
+	if (code == 0)
+		code = simulate_run(simulate, NULL, err);
+	if (code == 0 && !simulate_complete(simulate))
+		code = error_set(err, EINTR, "stopped by a signal");
+	return code;
+}

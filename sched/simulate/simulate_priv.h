@@ -25,6 +25,10 @@ json_t *simulate_settings_json(const struct simulate *simulate);
 /* Prints a cell of a table: a blank and percent, or "-" for NAN, as of a workload whose jobs all have one task. */
 void simulate_print_share(FILE *out, double share);
 
+/* run.c: sets up and runs the policies, without files. 0 or -errno; a signal is an error. Free `simulate` in both
+ * cases. */
+int simulate_whole(struct simulate *simulate, const struct simulate_options *options, struct error *err);
+
 /*
  * day.c: makes the folder if it does not exist, and sets *made to whether it made it. Does nothing if `folder` is NULL.
  * 0 or -errno with err set.

@@ -9,7 +9,6 @@
 
 #include <base/file.h>
 #include <base/number.h>
-#include <base/stop.h>
 #include <plot/chart.h>
 
 /* The results of one policy at one value. */
@@ -40,12 +39,8 @@ static struct outcome outcome_of(const struct sim_result *result)
 static int run_value(const struct simulate_options *options, size_t value, struct outcomes *outcomes, struct error *err)
 {
 	struct simulate simulate;
-	int code = simulate_setup(&simulate, options, err);
+	int code = simulate_whole(&simulate, options, err);
 
-	if (code == 0)
-		code = simulate_run(&simulate, NULL, err);
-	if (code == 0 && !simulate_complete(&simulate))
-		code = error_set(err, EINTR, "stopped by a signal");
 	for (size_t p = 0; p < simulate.policy_count && code == 0; p++) {
 		snprintf(outcomes->names[p], SIMULATE_NAME_BYTES, "%s", simulate.policies[p].name);
 		outcomes->rows[value][p] = outcome_of(&simulate.policies[p].result);

@@ -3,14 +3,13 @@
  * --what-if: runs both sets of options with the same seeds, and prints the differences of the metrics with 95 %
  * confidence intervals, computed from the pairs of runs with the same seed.
  */
-#include <sched/simulate/simulate.h>
+#include "simulate_priv.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include <base/quantile.h>
-#include <base/stop.h>
 
 static double area(const struct sim_result *result)
 {
@@ -93,11 +92,7 @@ static int sample(const struct simulate_options *options, size_t seed, const str
 	int code;
 
 	seeded.seed = options->seed + (int64_t)seed;
-	code = simulate_setup(&simulate, &seeded, err);
-	if (code == 0)
-		code = simulate_run(&simulate, NULL, err);
-	if (code == 0 && !simulate_complete(&simulate))
-		code = error_set(err, EINTR, "stopped by a signal");
+	code = simulate_whole(&simulate, &seeded, err);
 	for (size_t p = 0; p < simulate.policy_count && code == 0; p++) {
 		snprintf(names[p], SIMULATE_NAME_BYTES, "%s", simulate.policies[p].name);
 		for (size_t m = 0; m < METRICS; m++)

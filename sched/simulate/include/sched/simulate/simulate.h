@@ -2,7 +2,7 @@
 /*
  * The command `nomora simulate` behind its command line: options.c has its options, setup.c makes settings and workload
  * from them, window.c chooses the part of the workload, run.c runs the policies in processes, output.c writes
- * summary.json and CSV, report.c the page with the paper's figures 5 to 9, what_if.c compares two sets of options,
+ * summary.json and CSV, report.c the page with the distributions, what_if.c compares two sets of options,
  * sweep.c runs the policies at several values of one option. One thread.
  */
 #ifndef SCHED_SIMULATE_SIMULATE_H
