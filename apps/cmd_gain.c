@@ -8,8 +8,8 @@
 #include <base/log.h>
 #include <base/number.h>
 #include <base/program.h>
-#include <integrations/kubernetes/running.h>
-#include <integrations/slurm/running.h>
+#include <integrations/kubernetes/agent.h>
+#include <integrations/slurm/agent.h>
 #include <model/latency_live.h>
 #include <sched/gain/gain.h>
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include <base/json.h>
-#include <client/show.h>
+#include <client/request.h>
 
 #include "../commands.h"
 #include "client.h"

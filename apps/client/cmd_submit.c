@@ -6,7 +6,7 @@
 
 #include <base/file.h>
 #include <base/json.h>
-#include <client/show.h>
+#include <client/request.h>
 
 #include "../commands.h"
 #include "client.h"

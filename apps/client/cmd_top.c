@@ -5,7 +5,7 @@
 
 #include <base/json.h>
 #include <base/stop.h>
-#include <client/show.h>
+#include <client/request.h>
 
 #include "../commands.h"
 #include "client.h"

@@ -12,7 +12,6 @@
 
 #include <base/ns.h>
 #include <base/quantile.h>
-#include <sched/recovery/generate.h>
 #include <sched/recovery/recovery.h>
 
 enum { SLOW_SEEDS = 10, TRACE_SECONDS = 3600, TRACE_STEP = 20 };

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <base/search.h>
+#include <base/array.h>
 
 #include "fit_priv.h"
 

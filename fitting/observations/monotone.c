@@ -3,7 +3,7 @@
 
 #include <fitting/observations/observations.h>
 
-#include <base/search.h>
+#include <base/array.h>
 
 /* Pushes a pool onto the stack: the mean, weight and number of its points. */
 static void push_pool(double *pools, size_t *count, double mean, double weight, double size)

@@ -7,7 +7,7 @@
 
 #include <base/number.h>
 #include <base/quantile.h>
-#include <base/search.h>
+#include <base/array.h>
 
 #include "prepare_priv.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <integrations/kubernetes/running.h>
+#include <integrations/kubernetes/agent.h>
 
 #include <errno.h>
 #include <stdio.h>

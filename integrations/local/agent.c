@@ -20,7 +20,6 @@
 #include <base/log.h>
 #include <integrations/executor/executor.h>
 
-#include "flows.h"
 #include "machine.h"
 
 enum { NAME_BYTES = 200, PATH_BYTES = 1024, ANSWER_MS = 10000 };

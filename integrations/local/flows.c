@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "flows.h"
+#include "machine.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -7,6 +7,8 @@
 #ifndef INTEGRATIONS_SLURM_RULES_H
 #define INTEGRATIONS_SLURM_RULES_H
 
+#include <stdbool.h>
+
 #include <slurm/slurm.h>
 
 #include "view.h"
@@ -38,5 +40,16 @@ bool slurm_rules_allow(const struct slurm_rules *rules, uint32_t largest, uint32
 
 /* True if slurm_rules_allow() may return false. */
 bool slurm_rules_count_nodes(const struct slurm_rules *rules);
+
+/* Nodes and CPUs of a job, in all supported versions of libslurm. */
+
+/*
+ * Fills job->share from Slurm's record, which has nodes; the job has its id and start already. earlier: the job with
+ * this id in the last view, or NULL. 0 or -ENOMEM.
+ */
+int shares_take(struct slurm_job *job, const job_info_t *from, const struct slurm_job *earlier);
+
+/* True if Slurm's list of nodes, "n[1-4],n7", has the node. */
+bool shares_has_node(const char *nodes, const char *node);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <integrations/slurm/running.h>
+#include <integrations/slurm/agent.h>
 
 #include <errno.h>
 #include <stdio.h>

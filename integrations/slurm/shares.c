@@ -3,7 +3,7 @@
  * The CPUs of a job on each of its nodes. libslurm 22.05 reads them from the job's record. That of 24.11 has no
  * function for it; then slurmctld is asked, once for each run of a job on several nodes.
  */
-#include "shares.h"
+#include "rules.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include <base/log.h>
 #include <base/process.h>
 
-#include "shares.h"
+#include "rules.h"
 #include "view.h"
 
 static const struct ns patience = {10 * NS_PER_S};

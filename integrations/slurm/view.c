@@ -13,7 +13,6 @@
 #include <base/hash_table.h>
 
 #include "rules.h"
-#include "shares.h"
 
 /* Exported by libslurm, but declared in none of its headers. */
 extern int64_t slurm_bit_size(bitstr_t *bits);

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <base/array.h>
-#include <base/search.h>
 
 struct routes *routes_open(const struct lab *lab, struct error *err)
 {

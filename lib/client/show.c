@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Prints a daemon's answers as tables. */
-#include <client/show.h>
+#include <client/request.h>
 
 #include <math.h>
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include <base/array.h>
-#include <base/search.h>
 
 void dataflow_job_clear(struct dataflow_job *job)
 {

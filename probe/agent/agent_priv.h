@@ -8,13 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <base/cache_line.h>
+#include <base/spsc.h>
 #include <base/error.h>
 #include <base/event_queue.h>
 #include <base/hash_table.h>
 #include <base/ns.h>
 #include <base/rng.h>
-#include <base/spsc.h>
 #include <base/stamp.h>
 #include <probe/agent/agent.h>
 #include <probe/paths/paths.h>

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <base/socket_address.h>
+#include <base/address.h>
 #include <probe/rtt/stamp.h>
 
 enum {

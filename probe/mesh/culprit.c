@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <probe/mesh/culprit.h>
+#include <probe/mesh/watch.h>
 
 #include <errno.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include <base/array.h>
-#include <base/likelihood.h>
+#include <base/quantile.h>
 
 enum { SAMPLES_LEAST = 5, SLOW_PATHS_LEAST = 4, WINDOWS = 3, CULPRITS_MOST = 8, SEARCHES_A_ROUND = 8 };
 

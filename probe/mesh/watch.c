@@ -12,7 +12,6 @@
 #include <base/log.h>
 #include <base/rng.h>
 #include <base/spsc.h>
-#include <probe/mesh/culprit.h>
 #include <probe/mesh/row.h>
 
 enum { ROWS = 16, ADDRESSES_MAXIMUM = PEERS_MAXIMUM };

@@ -7,7 +7,6 @@
 
 #include <base/array.h>
 #include <base/name.h>
-#include <base/search.h>
 
 enum { FIRST_SIDE = 8 };
 

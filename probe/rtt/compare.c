@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include <base/array.h>
-#include <base/search.h>
 
 /*
  * A request contains the prober's stamp, but the request's sample has the kernel's, which is slightly later: they may

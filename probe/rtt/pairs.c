@@ -10,7 +10,6 @@
 #include <base/array.h>
 #include <base/file.h>
 #include <base/histogram.h>
-#include <base/search.h>
 #include <model/peers.h>
 
 #include "rtt_priv.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include <base/cache_line.h>
+#include <base/spsc.h>
 
 static const struct ns departure_slack = {NS_PER_MS}; /* a departure stamp may be earlier than the stamp before it by
 							 this; if the difference is larger, the clock was set */

@@ -4,9 +4,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#include <base/socket_address.h>
+#include <base/address.h>
 
 /* Waits until the socket is ready. Returns 0, or -ETIMEDOUT at the deadline, or -errno. */
 static int wait_for(int fd, short events, struct ns deadline)

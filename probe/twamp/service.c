@@ -12,7 +12,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <base/socket_address.h>
+#include <base/address.h>
 
 /* AGAIN_MS: time until the listener is looked at again if accept4() failed, for example without a free descriptor. */
 enum { BACKLOG = 64, STEP_MS = 1000, AGAIN_MS = 20 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Routers and links that explain why paths are worse than other paths of the same pairs. Each prober names one link per
- * pair, by its own paths (<probe/mesh/culprit.h>). A bad router has bad links in several directions, and probers in
+ * pair, by its own paths (<probe/mesh/watch.h>). A bad router has bad links in several directions, and probers in
  * different racks name different ones: the router is what these have in common.
  */
 #include "verdict_priv.h"

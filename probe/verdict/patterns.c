@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include <base/array.h>
-#include <base/likelihood.h>
+#include <base/quantile.h>
 
 enum { RACKS_FOR_PATHS = 4096, P99_SAMPLES = 100 };
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <base/search.h>
+#include <base/array.h>
 
 #include "cost_priv.h"
 

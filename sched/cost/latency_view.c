@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <base/search.h>
+#include <base/array.h>
 
 #include "cost_priv.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Looks up arcs in one row. */
-#include <base/search.h>
+#include <base/array.h>
 
 #include "cost_priv.h"
 

@@ -8,7 +8,7 @@
 
 #include <base/array.h>
 #include <base/number.h>
-#include <sched/dataflow/latency.h>
+#include <sched/dataflow/plan.h>
 
 /* If the relative difference of two goals is at most this, they count as equal, and carried_MBps decides. */
 #define SAME 1e-9

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <sched/dataflow/latency.h>
+#include <sched/dataflow/plan.h>
 
 #include <errno.h>
 #include <math.h>

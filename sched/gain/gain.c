@@ -9,8 +9,6 @@
 #include <base/number.h>
 #include <sched/policy/policy.h>
 
-#include "gain_priv.h"
-
 /* A gain below this is rounding. */
 #define GAIN_LEAST 1e-9
 

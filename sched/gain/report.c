@@ -8,7 +8,7 @@
 #include <base/json.h>
 #include <base/number.h>
 
-#include "gain_priv.h"
+#include <sched/gain/gain.h>
 
 enum { COLUMNS = 7, CELL_BYTES = 96, LISTED = 20 /* names in a list of the table */ };
 

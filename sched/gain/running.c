@@ -9,7 +9,7 @@
 #include <model/curve_library.h>
 #include <sched/cost/latency_view.h>
 
-#include "gain_priv.h"
+#include <sched/gain/gain.h>
 
 enum { REASON_BYTES = 256 };
 

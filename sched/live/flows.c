@@ -5,7 +5,7 @@
 
 #include <base/array.h>
 
-#include "flows_priv.h"
+#include "recover_priv.h"
 
 /*
  * A flow that is not stated is expected to carry again what it carried in the last minute: an exponential average, all

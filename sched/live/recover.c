@@ -14,7 +14,6 @@
 
 #include <base/array.h>
 
-#include "flows_priv.h"
 #include "recover_priv.h"
 
 void live_loss_free(struct live_loss *loss)

@@ -50,4 +50,15 @@ struct live_recovered {
 /* Transfer time of the slowest job at p; NAN: some flow never ends. */
 double live_slowest_s(const struct recovery_scenario *scenario, double p);
 
+/* The flows between the tasks of a job, for recovery. */
+
+struct live_traffic {
+	uint32_t from, to;  /* numbers of tasks */
+	double MB, sent_MB; /* as in struct recovery_flow */
+	bool measured;      /* the volume, or what is sent of it, is measured; otherwise both are stated */
+};
+
+/* Makes a list of the job's flows with a volume; the caller frees. 0 or -ENOMEM. */
+int live_flows_of(const struct live_job *job, struct live_traffic **list, size_t *count);
+
 #endif

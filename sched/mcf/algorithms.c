@@ -5,8 +5,6 @@
 #include <sched/mcf/scaling.h>
 #include <sched/mcf/simplex.h>
 
-#include "auto_priv.h"
-
 const struct mcf_algorithm mcf_algorithms[] = {
 	{"auto", "aggregates similar nodes, then uses the fastest algorithm for the network", mcf_auto_algorithm},
 	{"simplex", "network simplex: any network", mcf_simplex_algorithm},

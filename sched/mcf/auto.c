@@ -11,7 +11,7 @@
 #include <sched/mcf/scaling.h>
 #include <sched/mcf/simplex.h>
 
-#include "auto_priv.h"
+#include <sched/mcf/algorithms.h>
 #include "reduce_priv.h"
 
 typedef enum mcf_status (*small_solver)(const struct mcf_problem *problem, struct mcf_solution *solution);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include <base/progress.h>
-#include <sched/recovery/explain.h>
+#include <sched/recovery/recovery.h>
 #include <sched/recovery/sharing.h>
 
 #include "recover_priv.h"

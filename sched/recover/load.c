@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include <sched/recovery/generate.h>
+#include <sched/recovery/recovery.h>
 
 #include <sched/recover/recover.h>
 

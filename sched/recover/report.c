@@ -8,7 +8,7 @@
 
 #include <base/json.h>
 #include <base/number.h>
-#include <sched/recovery/explain.h>
+#include <sched/recovery/recovery.h>
 
 #include "recover_priv.h"
 

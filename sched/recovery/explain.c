@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <sched/recovery/explain.h>
+#include <sched/recovery/recovery.h>
 
 #include <errno.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <base/search.h>
+#include <base/array.h>
 
 static double weight_sum(const struct recovery_scenario *s)
 {

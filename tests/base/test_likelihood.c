@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
-#include <base/likelihood.h>
+#include <base/quantile.h>
 #include <base/rng.h>
 
 Test(likelihood, what_is_normal_or_better_is_no_evidence)

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include <base/rng.h>
-#include <base/search.h>
+#include <base/array.h>
 
 Test(search, finds_the_first_that_is_not_before_the_key)
 {

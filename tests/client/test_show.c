@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <client/show.h>
+#include <client/request.h>
 
 #include <criterion/criterion.h>
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <integrations/kubernetes/running.h>
+#include <integrations/kubernetes/agent.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flows.h"
+#include "machine.h"
 
 static void check(const json_t *list, json_t *most)
 {

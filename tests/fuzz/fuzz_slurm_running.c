@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <integrations/slurm/running.h>
+#include <integrations/slurm/agent.h>
 
 static void check_jobs(const json_t *jobs)
 {

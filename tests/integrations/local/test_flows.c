@@ -2,7 +2,7 @@
 /* What runs have sent to each other, from the ends of their connections. */
 #include <criterion/criterion.h>
 
-#include "flows.h"
+#include "machine.h"
 
 static json_t *names_of(const char *const runs[])
 {

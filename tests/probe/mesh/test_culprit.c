@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 
 #include <base/rng.h>
-#include <probe/mesh/culprit.h>
+#include <probe/mesh/watch.h>
 
 enum { SPINES = 4, RACKS = 4, PEERS = 3 * (RACKS - 1) };
 

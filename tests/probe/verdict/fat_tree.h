@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A model of a mesh on a fat tree of two stages: it gives what the agents of all hosts would measure, window by window,
- * to the real rooms: <probe/mesh/culprit.h>, the live matrix and <probe/verdict/patterns.h>. Seeded; the time is
+ * to the real rooms: <probe/mesh/watch.h>, the live matrix and <probe/verdict/patterns.h>. Seeded; the time is
  * counted in windows. Answers return over spines of their own.
  *
  * Without a fault, there is a background: each packet may be lost, hosts drop bursts of probes, and round trips vary.
@@ -11,7 +11,7 @@
 
 #include <base/rng.h>
 #include <model/latency_live.h>
-#include <probe/mesh/culprit.h>
+#include <probe/mesh/watch.h>
 #include <probe/verdict/patterns.h>
 
 enum { TREE_LEAVES_MOST = 8, TREE_SPINES_MOST = 8, TREE_HOSTS_MOST = 32 };

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include <base/likelihood.h>
+#include <base/quantile.h>
 
 #include "fat_tree.h"
 

@@ -6,7 +6,6 @@
 
 #include <criterion/criterion.h>
 
-#include <sched/recovery/explain.h>
 #include <sched/recovery/recovery.h>
 
 #include "recovery_world.h"

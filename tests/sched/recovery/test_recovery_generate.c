@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include <base/rng.h>
-#include <sched/recovery/generate.h>
 #include <sched/recovery/recovery.h>
 
 #include "recovery_world.h"

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include <sched/recovery/generate.h>
 #include <sched/recovery/recovery.h>
 
 #include "peer_glpk.h"

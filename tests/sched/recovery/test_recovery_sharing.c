@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sched/recovery/generate.h>
 #include <sched/recovery/recovery.h>
 #include <sched/recovery/sharing.h>
 

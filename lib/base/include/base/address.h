@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* IP and MAC addresses, and their text. Pure. */
+/* IP and MAC addresses, their text, and the kernel's form of them. */
 #ifndef BASE_ADDRESS_H
 #define BASE_ADDRESS_H
 
@@ -59,5 +59,22 @@ int address_parse_mac(const char *text, uint8_t mac[ADDRESS_MAC_BYTES]);
 
 void address_print(ip_address address, char text[ADDRESS_TEXT_BYTES]);
 void address_print_mac(const uint8_t mac[ADDRESS_MAC_BYTES], char text[ADDRESS_MAC_TEXT_BYTES]);
+
+struct sockaddr;
+struct sockaddr_storage;
+
+/*
+ * Fills the socket address of an IP address and a port; returns its length (socklen_t). A link-local address has no
+ * scope yet.
+ */
+unsigned int address_to_socket(ip_address address, uint16_t port, struct sockaddr_storage *place);
+/* Returns the IP address of a socket address of AF_INET or AF_INET6. */
+ip_address address_of_socket(const struct sockaddr *place);
+
+/*
+ * Returns the index of the interface that has the address, or 0 if none has it. A successful bind() does not prove that
+ * the kernel has the address: a namespace that never had an IPv4 address accepts any.
+ */
+unsigned int address_interface(ip_address address);
 
 #endif

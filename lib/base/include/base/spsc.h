@@ -14,26 +14,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CACHE_LINE = 64 }; /* bytes */
+
+/*
+ * Returns `bytes` zero bytes that begin at a cache line, so that fields that are used together can share one, or NULL
+ * if out of memory. Free them with free().
+ */
+static inline void *cache_aligned_zeros(size_t bytes)
+{
+	size_t lines = (bytes + CACHE_LINE - 1) / CACHE_LINE;
+	void *memory = aligned_alloc(CACHE_LINE, lines * CACHE_LINE);
+
+	return memory ? memset(memory, 0, bytes) : NULL;
+}
+
 struct spsc {
-	_Alignas(64) _Atomic size_t put;  /* number of items put so far; written by the putting thread */
-	_Alignas(64) _Atomic size_t take; /* number of items taken so far; written by the taking thread */
-	_Alignas(64) size_t mask, item_bytes;
+	_Alignas(CACHE_LINE) _Atomic size_t put;  /* number of items put so far; written by the putting thread */
+	_Alignas(CACHE_LINE) _Atomic size_t take; /* number of items taken so far; written by the taking thread */
+	_Alignas(CACHE_LINE) size_t mask, item_bytes;
 	uint8_t items[];
 };
 
 /* `capacity` is rounded up to a power of two. NULL: out of memory. Free with free(). */
 static inline struct spsc *spsc_create(size_t capacity, size_t item_bytes)
 {
-	size_t size = 1, bytes;
+	size_t size = 1;
 	struct spsc *queue;
 
 	while (size < capacity)
 		size *= 2;
-	bytes = (sizeof *queue + size * item_bytes + 63) & ~(size_t)63;
-	queue = (struct spsc *)aligned_alloc(64, bytes);
+	queue = (struct spsc *)cache_aligned_zeros(sizeof *queue + size * item_bytes);
 	if (!queue)
 		return NULL;
-	memset(queue, 0, bytes);
 	queue->mask = size - 1;
 	queue->item_bytes = item_bytes;
 	return queue;

@@ -81,7 +81,7 @@ struct latency_entry {
 	float peer_stall_us; /* longest time that the peer held a sample */
 	/*
 	 * The link between two neighbouring routers that explains a worse path of this pair best, see
-	 * <probe/mesh/culprit.h>; 0 = none. hop_us: by how much this path's median exceeds that of the pair's best
+	 * <probe/mesh/watch.h>; 0 = none. hop_us: by how much this path's median exceeds that of the pair's best
 	 * path; hop_loss: share 0..1 of its probes that were lost on the way there.
 	 */
 	float hop_us, hop_loss;

@@ -82,4 +82,7 @@ int gain_print_table(const struct gain_settings *settings, const struct gain *ga
 /* Returns nomora.gain/1, or NULL if out of memory. */
 json_t *gain_to_json(const struct gain_settings *settings, const struct gain *gain);
 
+/* Fills rows, tasks and means from gain->world, whose jobs run. Returns 0, or -errno with err set. */
+int gain_compare(const struct gain_settings *settings, struct gain *gain, struct error *err);
+
 #endif

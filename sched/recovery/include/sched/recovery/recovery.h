@@ -127,4 +127,56 @@ bool recovery_random_placement(const struct recovery_scenario *scenario, struct 
 int recovery_candidates(const struct recovery_scenario *scenario, const struct recovery_options *options,
 			bool *candidate);
 
+/* The reason for each task's server in an answer, and a comparison with other placements. Pure. */
+
+struct recovery_reason {
+	uint32_t task, server;
+	double load_s;        /* relative load of the task's server; equals p if the server is the bottleneck */
+	bool has_next;        /* the task also fits on another server while the other tasks stay */
+	uint32_t next_server; /* of these other servers, the one with the lowest p */
+	double next_p;
+	double random_p;       /* mean p over all servers on which the task fits, its own included */
+	uint32_t server_count; /* number of servers on which the task fits */
+};
+
+/* reasons: answer->failed_count entries. 0 or -ENOMEM. */
+int recovery_explain(const struct recovery_scenario *scenario, const struct recovery_answer *answer,
+		     struct recovery_reason *reasons);
+
+/* Mean, least and greatest p of random placements. */
+struct recovery_spread {
+	uint32_t runs; /* placements found */
+	double mean_p, least_p, greatest_p;
+};
+/* Draws `runs` random placements. candidate: as for recovery_random_placement(). */
+struct recovery_spread recovery_random_spread(const struct recovery_scenario *scenario, const bool *candidate,
+					      uint32_t runs, uint64_t seed);
+
+/* Random scenarios for measurements, from a few numbers. Pure. */
+
+/* Fails random tasks, random servers, or random servers of the first rack. */
+enum recovery_failure { RECOVERY_FAIL_TASKS, RECOVERY_FAIL_SERVERS, RECOVERY_FAIL_RACK };
+
+struct recovery_recipe {
+	uint32_t servers, applications, tasks; /* tasks of each application, half of them in stage 1 */
+	uint32_t failed; /* number of failed tasks if `failure` is RECOVERY_FAIL_TASKS, else of failed servers */
+	uint64_t seed;
+	enum recovery_failure failure;
+	double demand;    /* volumes of failed tasks' flows are multiplied by this */
+	bool tight;       /* CPU sizes 1 to 4, 85 % in use */
+	uint32_t backups; /* number of servers to which a failed task of stage 1 may go; 0 = all servers */
+	uint32_t weight_low, weight_high;
+	double link_low_gbps, link_high_gbps; /* speeds of the servers' links: each server has one of the two */
+	bool dense; /* each task sends to 3 in 10 others; failed tasks are of the first two applications */
+};
+
+/*
+ * Parses "servers=500,apps=10,tasks=20,failed=8,seed=1" with, optionally, demand=4, fail=tasks|servers|rack, cpu=tight,
+ * backups=2, weights=1-4, links=1:10, dense. 0 or -EINVAL with err set.
+ */
+int recovery_recipe_parse(const char *text, struct recovery_recipe *recipe, struct error *err);
+
+/* The same recipe gives the same scenario. Returns NULL with err set if the tasks do not fit, or if out of memory. */
+struct recovery_scenario *recovery_generate(const struct recovery_recipe *recipe, struct error *err);
+
 #endif
