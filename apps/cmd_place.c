@@ -65,8 +65,6 @@ static const struct option_row rows[] = {
 		    "allow running tasks to move or to wait again"),
 	ROW_BETA(struct settings, place.beta_per_s),
 	ROW_UNSCHEDULED_CAPACITY(struct settings, place.unscheduled_capacity),
-	OPTION_FLAG(struct settings, place.root_anywhere, "root-anywhere", 0,
-		    "roots take a random free slot, instead of one in a rack with room for the job"),
 	OPTION_INTEGER(struct settings, place.seed, "seed", 0, "N", 0, 9007199254740991., "seed of random choices"),
 	OPTION_HEADING("Latency"),
 	OPTION_CHOICE(struct settings, place.statistic, "latency-stat", 0, "STAT", latency_rtt_statistic_names,

@@ -18,9 +18,9 @@ static const struct option_row rows[] = {
 		      "with --reflect: at the end, go on answering until no probe has arrived for this time (at most "
 		      "--wait)"),
 	OPTION_STRING(struct station_settings, slot, "slot", 0, "I/N",
-		      "probe only in the I-th of N turns of wall-clock time, so that probers on one machine disturb "
+		      "probe only in the I-th of N turns of a second each, by the wall clock, so that probers on one "
+		      "machine disturb "
 		      "each other less"),
-	OPTION_INTEGER(struct station_settings, slot_ms, "slot-ms", 0, "MS", 10, 60000, "length of a turn"),
 	STATION_PACKET_ROWS,
 	STATION_TWAMP_ROW("request a session from the TWAMP server (TCP port 862) of each peer first"),
 	OPTION_HEADING("Port and run"),

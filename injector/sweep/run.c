@@ -107,6 +107,7 @@ bool attempt_is_better(const struct sweep_attempt *attempt, const struct sweep_a
  * each, the load would be too imprecise.
  */
 enum { SETTLE_TICKS = 5 };
+enum { QUIET_PATIENCE_S = 10, RTT_COUNT = 21 /* probes or pings */ };
 
 static struct commands_occasion occasion_of(const struct sweep_attempt *attempt)
 {
@@ -167,12 +168,12 @@ static double settle(const struct sweep_plan *plan, const volatile sig_atomic_t 
 }
 
 /*
- * Repeats the pause while other programs use the processors, up to quiet-patience-s. Returns the load of the last
+ * Repeats the pause while other programs use the processors, up to QUIET_PATIENCE_S. Returns the load of the last
  * pause.
  */
 static double settle_in_quiet(const struct sweep_plan *plan, const volatile sig_atomic_t *stop)
 {
-	struct ns deadline = ns_add(ns_now_monotonic(), (struct ns){(int64_t)(plan->quiet_patience_s * 1e9)});
+	struct ns deadline = ns_add(ns_now_monotonic(), ns_from_us(QUIET_PATIENCE_S * 1e6));
 	double busy_percent = settle(plan, stop);
 
 	while (busy_percent > plan->maximum_busy_percent && ns_now_monotonic().v < deadline.v && !(stop && *stop))
@@ -196,7 +197,7 @@ static int measure_without_delay(struct sweeper *sweeper, struct sweep_attempt *
 	attempt->rtt_by = SWEEP_LOG_RTT_PING;
 	code = path_set_delay(sweeper, (struct delay_pair){0, 0}, err);
 	return code ? code
-		    : ping_median(&sweeper->client_host, plan->server_address, plan->rtt_count, sweeper->hooks->stop,
+		    : ping_median(&sweeper->client_host, plan->server_address, RTT_COUNT, sweeper->hooks->stop,
 				  &attempt->rtt_without_us, err);
 }
 
@@ -205,8 +206,8 @@ static int measure_with_delay(struct sweeper *sweeper, struct sweep_attempt *att
 	const struct sweep_plan *plan = sweeper->plan;
 
 	if (attempt->rtt_by == SWEEP_LOG_RTT_PROBE)
-		return probe_median(sweeper, plan->rtt_count, &attempt->rtt_us, err);
-	return ping_median(&sweeper->client_host, plan->server_address, plan->rtt_count, sweeper->hooks->stop,
+		return probe_median(sweeper, RTT_COUNT, &attempt->rtt_us, err);
+	return ping_median(&sweeper->client_host, plan->server_address, RTT_COUNT, sweeper->hooks->stop,
 			   &attempt->rtt_us, err);
 }
 
@@ -438,7 +439,6 @@ static void announce_repetition(struct sweeper *sweeper, const struct sweep_atte
 	sweeper->summary->repeated++;
 	sweeper_say(sweeper, "repeating %g us, run %lld: %s", attempt->run.delay_us, (long long)attempt->run.run,
 		    attempt->reasons);
-	host_sleep((struct ns){(int64_t)(sweeper->plan->cool_down_s * 1e9)}, sweeper->hooks->stop);
 }
 
 /* Finds the process, if any, that uses the injector's processor and so causes stalls, and adds it to the reasons. */

@@ -210,7 +210,6 @@ static int prepare(struct sweeper *sweeper, struct error *err)
  */
 static int make_runs(struct sweeper *sweeper, size_t total, struct error *err)
 {
-	const struct sweep_plan *plan = sweeper->plan;
 	bool extra = sweeper->summary->extra > 0;
 	int code = 0;
 
@@ -224,8 +223,6 @@ static int make_runs(struct sweeper *sweeper, size_t total, struct error *err)
 		if (sweeper->hooks->progress)
 			sweeper->hooks->progress(sweeper->hooks->context, extra ? total : i, total, note);
 		code = run_make(sweeper, &sweeper->runs[i], err);
-		if (!code && i + 1 < sweeper->run_count)
-			host_sleep((struct ns){(int64_t)(plan->cool_down_s * 1e9)}, sweeper->hooks->stop);
 	}
 	return code;
 }

@@ -17,7 +17,6 @@ const char *const station_format_names[] = {"ptp", "ntp", NULL};
 const struct station_settings station_defaults = {
 	.udp_port = STAMP_PORT,
 	.paths = "1",
-	.slot_ms = 1000,
 	.interval_us = 10000,
 	.timeout_ms = 1000,
 	.duration_s = 10,
@@ -107,7 +106,7 @@ static int read_slot(const struct station_settings *settings, struct agent_optio
 	char rest;
 
 	options->slots = 1;
-	options->slot_length = (struct ns){settings->slot_ms * NS_PER_MS};
+	options->slot_length = ns_from_us(1e6);
 	if (!settings->slot)
 		return 0;
 	if (sscanf(settings->slot, "%5u/%5u%c", &slot, &slots, &rest) != 2 || slot < 1 || slot > slots)

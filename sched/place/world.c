@@ -140,7 +140,6 @@ static struct policy_settings policy_settings_from(const struct place_settings *
 	out.rack_threshold = (int32_t)settings->p_r;
 	out.reference = (enum latency_reference)settings->reference;
 	out.seed = (uint64_t)settings->seed;
-	out.root_anywhere = settings->root_anywhere;
 	out.weights = (enum policy_weights)settings->weights;
 	out.flow.preemption = settings->preemption;
 	out.flow.gamma = (int32_t)settings->gamma;

@@ -5,7 +5,6 @@
  * and the network only at the end of the round.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include <base/array.h>
@@ -246,14 +245,7 @@ static int finish_in_net(struct sim *sim, uint32_t task)
 
 static int32_t slots_of(const struct sim *sim, const struct workload_machine_event *event)
 {
-	const struct sim_settings *settings = sim->settings;
-	double slots = settings->slots;
-
-	if (event->slots != WORKLOAD_SLOTS_UNKNOWN)
-		return event->slots;
-	if (settings->slots_per_cpu > 0 && event->cpu >= 0)
-		slots = round(settings->slots_per_cpu * (double)event->cpu);
-	return slots < 1 ? 1 : (int32_t)slots;
+	return event->slots != WORKLOAD_SLOTS_UNKNOWN ? event->slots : (int32_t)sim->settings->slots;
 }
 
 static int change_slots(struct sim *sim, const struct workload_machine_event *event)
@@ -326,11 +318,7 @@ static int apply_machine_event(struct sim *sim, const struct event *event)
 
 	if (machine->change == WORKLOAD_MACHINE_ADDED)
 		return add_machine(sim, machine);
-	if (machine->change == WORKLOAD_MACHINE_REMOVED)
-		return remove_machine(sim, machine->machine, event->time);
-	if (!sim->settings->updates || !sim->present[machine->machine])
-		return 0;
-	return change_slots(sim, machine);
+	return machine->change == WORKLOAD_MACHINE_REMOVED ? remove_machine(sim, machine->machine, event->time) : 0;
 }
 
 static int apply_to_net(struct sim *sim, const struct event *event)

@@ -93,20 +93,16 @@ void sim_record_latencies(struct sim *sim)
 	}
 }
 
-/*
- * Records the event, except in these cases:
- *
- * - a removal or update of an absent machine
- * - an addition or update of a present machine, if the event has no number of slots and settings->updates is not set
+/* Records the event, except a removal of an absent machine and an addition of a present one without a number of slots.
  */
 void sim_record_machine(struct sim *sim, const struct workload_machine_event *event, int32_t slots)
 {
 	bool *up = &sim->announced_up[event->machine], was_up = *up;
-	bool counts = event->slots != WORKLOAD_SLOTS_UNKNOWN || sim->settings->updates;
 	struct journal_event line;
 
-	*up = event->change == WORKLOAD_MACHINE_UPDATED ? was_up : event->change == WORKLOAD_MACHINE_ADDED;
-	if (!sim->watch->journal || (was_up == *up && !(was_up && counts)))
+	if (event->change != WORKLOAD_MACHINE_UPDATED)
+		*up = event->change == WORKLOAD_MACHINE_ADDED;
+	if (!sim->watch->journal || (was_up == *up && !(was_up && event->slots != WORKLOAD_SLOTS_UNKNOWN)))
 		return;
 	line = machine_event(sim, event->time_us, event->machine, *up ? JOURNAL_UP : JOURNAL_DOWN, slots);
 	emit(sim, &line);

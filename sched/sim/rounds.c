@@ -9,8 +9,9 @@
 #include "sim_priv.h"
 
 enum {
-	ROUNDS_WITHOUT_TIME = 2
-}; /* the first rounds take no time, as in the paper's simulator: they place the tasks of time 0 */
+	ROUNDS_WITHOUT_TIME = 2, /* the first rounds, as in the paper's simulator: they place the tasks of time 0 */
+	NS_PER_SCAN = 5,         /* of SIM_SOLVER_WORK */
+};
 
 /*
  * Published run times of the algorithm (NoMora 6.2), seconds. The minimum is not published; half of the median is used.
@@ -68,7 +69,7 @@ static int64_t duration_us(struct sim *sim)
 	case SIM_SOLVER_FIXED:
 		return settings->solver_us;
 	case SIM_SOLVER_WORK:
-		return (int64_t)((double)sim->outcome.scans * settings->work_ns_per_scan / 1000);
+		return (int64_t)(sim->outcome.scans * NS_PER_SCAN / 1000);
 	case SIM_SOLVER_MEASURED:
 		return (int64_t)(sim->outcome.seconds * 1e6);
 	case SIM_SOLVER_PUBLISHED:
@@ -205,7 +206,7 @@ static bool machines_hold(const struct sim *sim)
 	uint64_t running = 0;
 
 	for (uint32_t m = 0; m < sim->cluster->machine_count; m++) {
-		if (sim->present[m] && flownet_running(sim->net, m) > sim->slots[m] && !sim->settings->updates)
+		if (sim->present[m] && flownet_running(sim->net, m) > sim->slots[m])
 			return false;
 	}
 	for (uint32_t t = 0; t < sim->workload->task_count; t++)

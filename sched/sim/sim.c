@@ -18,7 +18,6 @@ void sim_settings_default(struct sim_settings *settings)
 		.racks_per_pod = 16,
 		.slots = 12,
 		.end_us = 86400 * second_us,
-		.work_ns_per_scan = 5,
 		.seed = 1,
 	};
 	policy_settings_paper(&settings->policy_settings);

@@ -198,12 +198,11 @@ json_t *simulate_settings_json(const struct simulate *simulate)
 	const struct simulate_options *options = simulate->options;
 	const double *level_us = simulate->policies[0].settings.latency.level_us;
 	json_t *object = json_pack(
-		"{s:f,s:f,s:f,s:b,s:I,s:f,s:b,s:s,s:s,s:f,s:f,s:f,s:b,s:s,s:s,s:I,s:I,s:f,s:{s:f,s:f,s:f,s:f,"
+		"{s:f,s:f,s:f,s:b,s:I,s:s,s:s,s:f,s:f,s:b,s:s,s:s,s:I,s:I,s:f,s:{s:f,s:f,s:f,s:f,"
 		"s:f,s:f,s:f},s:s,s:I}",
 		"hours", (double)simulate->end_us / 3.6e9, "fraction", options->fraction, "speed_up", options->speed_up,
-		"keep_single", options->keep_single, "slots", (json_int_t)simulate->slots, "slots_per_cpu",
-		options->slots_per_cpu, "updates", options->updates, "topology", options->topology, "solver_time",
-		options->solver_time, "work_ns", options->work_ns, "round_s", options->round_s, "migration_cost_s",
+		"keep_single", options->keep_single, "slots", (json_int_t)simulate->slots, "topology",
+		options->topology, "solver_time", options->solver_time, "round_s", options->round_s, "migration_cost_s",
 		options->migration_cost_s, "lose_work", options->lose_work, "roots", simulate_roots[options->roots],
 		"spill", options->spill == 0 ? "any" : "best", "unscheduled_capacity",
 		(json_int_t)options->unscheduled_capacity, "gamma", (json_int_t)options->gamma, "omega_per_s",

@@ -127,10 +127,7 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 	int code;
 
 	sim_settings_default(settings);
-	settings->slots_per_cpu = options->slots_per_cpu;
-	settings->updates = options->updates;
 	settings->round_us = (int64_t)(options->round_s * second_us);
-	settings->work_ns_per_scan = options->work_ns;
 	settings->moves = options->moves;
 	settings->migration_cost_us = (int64_t)(options->migration_cost_s * second_us);
 	settings->one_solve = options->workers == 1;

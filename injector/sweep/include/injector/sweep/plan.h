@@ -43,16 +43,14 @@ struct sweep_plan {
 	int server_restart; /* enum sweep_plan_restart */
 	int64_t nice;       /* nice value of the plan's commands */
 	bool keep_awake;
-	double settle_s, cool_down_s, timeout_s, ready_timeout_s;
+	double settle_s, timeout_s, ready_timeout_s;
 	/* what is measured */
 	struct option_list metrics;
 	/* gates */
 	int64_t attempts;
 	double maximum_stall_percent, maximum_disturbed_percent, maximum_steal_percent, maximum_busy_percent,
 		maximum_load;
-	double quiet_patience_s; /* longest wait for other programs to stop using the processors */
 	bool rtt_check;
-	int64_t rtt_count;
 	double rtt_tolerance_percent, rtt_tolerance_us;
 	double precision_percent; /* maximum standard error of the mean at each delay, percent of the mean; 0 = no limit
 				   */

@@ -19,8 +19,8 @@
 struct station_settings {
 	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot, *allow, *live_path, *vlan,
 		*keys_path, *tlvs, *member, *paths, *cpus, *capture_path;
-	int64_t udp_port, count, slot_ms, seed, dscp, ecn, ttl, packet_bytes, mtu, session, probe_pps, source_pps,
-		total_pps, live_hosts, live_racks, live_pairs, queues;
+	int64_t udp_port, count, seed, dscp, ecn, ttl, packet_bytes, mtu, session, probe_pps, source_pps, total_pps,
+		live_hosts, live_racks, live_pairs, queues;
 	double interval_us, timeout_ms, duration_s, wait_s, linger_ms, window_s, clock_error_us;
 	int driver, poll, stamps, format;
 	struct mesh_recorder_options history;

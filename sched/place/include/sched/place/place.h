@@ -27,7 +27,7 @@ struct place_settings {
 	int64_t p_m, p_r, gamma, unscheduled_capacity, rounds, seed;
 	double omega_per_s, beta_per_s, round_s; /* round_s: time from one round to the next, s */
 	double max_age_s;                        /* older measurements count as not measured; 0 = no limit */
-	bool paper, preemption, root_anywhere, verify;
+	bool paper, preemption, verify;
 	const char *dump_dimacs, *draw;
 	const char *algorithm_name; /* solver; NULL: the structured solver, which keeps its state between rounds */
 };

@@ -42,7 +42,7 @@
 enum sim_solver_time {
 	SIM_SOLVER_ZERO,
 	SIM_SOLVER_FIXED,     /* solver_us */
-	SIM_SOLVER_WORK,      /* arcs scanned by the solver * work_ns_per_scan */
+	SIM_SOLVER_WORK,      /* 5 ns for each arc that the solver scans */
 	SIM_SOLVER_MEASURED,  /* wall clock */
 	SIM_SOLVER_PUBLISHED, /* drawn from the paper's quantiles for the policy */
 };
@@ -53,14 +53,11 @@ struct sim_settings {
 	const struct policy *policy;
 	struct policy_settings policy_settings;
 	uint32_t machines_per_rack, racks_per_pod;
-	uint32_t slots;       /* of each machine */
-	double slots_per_cpu; /* if > 0, a machine has CPU capacity * this slots, at least 1, instead of `slots` */
-	bool updates;         /* the trace's updates of machines change their slots; false: updates are ignored */
+	uint32_t slots; /* of each machine */
 	int64_t end_us;
 	int64_t round_us; /* interval of the rounds; 0: a round whenever something has changed */
 	enum sim_solver_time solver_time;
 	int64_t solver_us;
-	double work_ns_per_scan;
 	bool one_solve; /* a round is one solve: tasks whose root waits are placed in a later round */
 	/*
 	 * With moves.mode other than MIGRATION_OFF, a policy that can preempt proposes moves, and tasks move by the

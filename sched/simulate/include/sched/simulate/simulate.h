@@ -29,10 +29,9 @@ struct simulate_options {
 	struct migration_settings moves;
 	struct option_list policies, what_if;
 	int64_t machines, slots, seed, machine_arcs, unscheduled_capacity, gamma, processes, seeds, latency_age_s;
-	double hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, beta_per_s,
-		migration_cost_s;
+	double hours, load, fraction, speed_up, round_s, omega_per_s, beta_per_s, migration_cost_s;
 	double rack_us, pod_us, across_us, spread, drift, noise, spike_chance, measurement_error;
-	bool live, keep_single, interpolate, two_digits, updates, lose_work, strict, check, gap, json;
+	bool live, keep_single, interpolate, two_digits, lose_work, strict, check, gap, json;
 	int roots, workers, spill, weights;
 };
 
