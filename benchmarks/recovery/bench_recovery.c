@@ -102,7 +102,7 @@ static void run_trace(const char *path)
 {
 	struct error err = {0};
 	struct ns begin = ns_now_monotonic();
-	struct coflow_trace *trace = coflow_read(path, &err);
+	struct coflow_trace *trace = coflow_read(file_lines_open(path, &err), &err);
 	size_t most = trace ? (size_t)TRACE_SECONDS / TRACE_STEP * coflow_port_count(trace) : 0;
 	struct times t = {.ms = calloc(2 * most + 1, sizeof *t.ms)};
 

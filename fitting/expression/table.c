@@ -218,22 +218,10 @@ static int read_lines(struct file_lines *lines, struct expression_table *table, 
 	return code;
 }
 
-int expression_table_read(const char *path, struct expression_table *table, struct error *err)
+int expression_table_read(struct file_lines *lines, struct expression_table *table, struct error *err)
 {
-	struct error scratch = {0}, *said = err ? err : &scratch;
-	struct file_lines *lines = file_lines_open(path, said);
-
 	*table = (struct expression_table){0};
-	return lines ? read_lines(lines, table, said) : -said->code;
-}
-
-int expression_table_read_memory(const char *name, const char *text, size_t bytes, struct expression_table *table,
-				 struct error *err)
-{
-	struct file_lines *lines = file_lines_from_memory(name, text, bytes);
-
-	*table = (struct expression_table){0};
-	return lines ? read_lines(lines, table, err) : error_set(err, ENOMEM, "not enough memory");
+	return lines ? read_lines(lines, table, err) : error_code(err, ENOENT);
 }
 
 void expression_table_free(struct expression_table *table)

@@ -121,7 +121,7 @@ static int read_sweep(const struct formula_settings *settings, struct formula_da
 				 settings->input);
 	if (strcmp(settings->input, "-") == 0)
 		return error_set(err, EINVAL, "a sweep for --expr must be a file, not stdin");
-	sweep = sweep_load(settings->input, err);
+	sweep = sweep_read(file_lines_open(settings->input, err), err);
 	if (!sweep)
 		return -EINVAL;
 	code = observations_prepare(sweep, &how, &observations, err);
@@ -147,7 +147,7 @@ static int read_sweep(const struct formula_settings *settings, struct formula_da
 
 int formula_data_read(const struct formula_settings *settings, struct formula_data *data, struct error *err)
 {
-	int y, deviation = -1, code = expression_table_read(settings->input, &data->table, err);
+	int y, deviation = -1, code = expression_table_read(file_lines_open(settings->input, err), &data->table, err);
 
 	data->metric = (struct sweep_metric){.name = "performance", .unit = "1", .better = SWEEP_HIGHER};
 	data->baseline_value = data->baseline_deviation = data->baseline_rtt_us = NAN;

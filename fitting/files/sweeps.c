@@ -53,7 +53,7 @@ static bool name_in_log(const char *path, char *name, size_t bytes)
 	if (strlen(path) + sizeof ".log" > sizeof log)
 		return false;
 	snprintf(log, sizeof log, "%s.log", path);
-	reader = sweep_log_open(log, NULL);
+	reader = sweep_log_open(file_lines_open(log, NULL), NULL);
 	name[0] = '\0';
 	while (reader && !name[0] && sweep_log_next(reader, &event, NULL) > 0)
 		if (event.kind == SWEEP_LOG_PLAN && event.plan.application && strlen(event.plan.application) < bytes)
@@ -93,7 +93,7 @@ static int fit_one(const struct fit_sweeps_settings *settings, const struct swee
 static int fit_file(const struct fit_sweeps_settings *settings, const char *path, struct fit *fits, size_t *done,
 		    struct error *err)
 {
-	struct sweep *sweep = sweep_load(path, err);
+	struct sweep *sweep = sweep_read(file_lines_open(path, err), err);
 	int rc = 0;
 
 	if (!sweep)

@@ -29,7 +29,8 @@ struct last_plan {
 
 static void read_plan(const char *path, struct last_plan *plan)
 {
-	struct sweep_log_reader *reader = access(path, F_OK) == 0 ? sweep_log_open(path, NULL) : NULL;
+	struct sweep_log_reader *reader =
+		access(path, F_OK) == 0 ? sweep_log_open(file_lines_open(path, NULL), NULL) : NULL;
 	struct sweep_log_event event;
 
 	*plan = (struct last_plan){0};

@@ -49,7 +49,7 @@ static int read_levels(const struct sweeper *sweeper, struct sweep_level *levels
 		levels[i] = (struct sweep_level){.delay_us = sweeper->delays_us[i], .next_reference = extra_references};
 	if (!levels_has_rows(sweeper))
 		return 0;
-	sweep = sweep_load(sweeper->plan->output, err);
+	sweep = sweep_read(file_lines_open(sweeper->plan->output, err), err);
 	if (!sweep)
 		return error_code(err, EINVAL);
 	metric = sweep_find_metric(sweep, sweeper->metrics[0].name);

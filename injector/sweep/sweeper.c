@@ -158,7 +158,7 @@ static int take_off_found(struct sweeper *sweeper, struct error *err)
 
 	if (!levels_has_rows(sweeper))
 		return 0;
-	sweep = sweep_load(plan->output, err);
+	sweep = sweep_read(file_lines_open(plan->output, err), err);
 	if (!sweep)
 		return error_code(err, EINVAL);
 	for (size_t i = 0; i < sweeper->run_count; i++) {

@@ -196,22 +196,10 @@ static struct coflow_trace *read_lines(struct file_lines *lines, struct error *e
 	return trace;
 }
 
-struct coflow_trace *coflow_read(const char *path, struct error *err)
+struct coflow_trace *coflow_read(struct file_lines *lines, struct error *err)
 {
-	struct file_lines *lines = file_lines_open(path, err);
 	struct coflow_trace *trace = lines ? read_lines(lines, err) : NULL;
 
-	file_lines_close(lines);
-	return trace;
-}
-
-struct coflow_trace *coflow_parse(const char *name, const char *text, size_t bytes, struct error *err)
-{
-	struct file_lines *lines = file_lines_from_memory(name, text, bytes);
-	struct coflow_trace *trace = lines ? read_lines(lines, err) : NULL;
-
-	if (!lines)
-		error_set(err, ENOMEM, "out of memory");
 	file_lines_close(lines);
 	return trace;
 }

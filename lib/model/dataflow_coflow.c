@@ -96,7 +96,7 @@ static int add_coflows(struct dataflow *dataflow, const struct coflow_trace *tra
 int dataflow_read_coflows(struct dataflow *dataflow, const char *path, const struct dataflow_trace_options *options,
 			  struct error *err)
 {
-	struct coflow_trace *trace = coflow_read(path, err);
+	struct coflow_trace *trace = coflow_read(file_lines_open(path, err), err);
 	int code = trace ? add_coflows(dataflow, trace, path, options, err) : error_code(err, EINVAL);
 
 	coflow_destroy(trace);

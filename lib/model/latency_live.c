@@ -477,23 +477,6 @@ bool latency_live_maximum(const struct latency_matrix *matrix, uint32_t from, ui
 	       maximum_is_valid(maximum);
 }
 
-bool latency_live_pod_maximum(const struct latency_matrix *matrix, uint32_t from, uint32_t to,
-			      struct latency_maximum *maximum)
-{
-	uint32_t racks = latency_live_racks(matrix);
-	struct latency_maximum one;
-
-	*maximum = (struct latency_maximum){0};
-	for (uint32_t a = 0; a < racks; a++)
-		for (uint32_t b = 0;
-		     b < racks && strcmp(latency_live_pod_name(matrix, a), latency_live_pod_name(matrix, from)) == 0;
-		     b++)
-			if (strcmp(latency_live_pod_name(matrix, b), latency_live_pod_name(matrix, to)) == 0 &&
-			    latency_live_maximum(matrix, a, b, &one))
-				raise_maximum(maximum, &one);
-	return maximum->pairs > 0;
-}
-
 /* Finds the host in the live matrix, or adds it with its rack and pod. Returns its index, or -errno. */
 static int64_t put_host(struct latency_matrix *live, const char *name, const struct cluster *cluster)
 {

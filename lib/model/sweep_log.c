@@ -309,7 +309,7 @@ static void read_event(struct json_reader *reader, const json_t *line, struct sw
 	}
 }
 
-static struct sweep_log_reader *reader_create(struct file_lines *lines, struct error *err)
+struct sweep_log_reader *sweep_log_open(struct file_lines *lines, struct error *err)
 {
 	struct sweep_log_reader *reader = lines ? calloc(1, sizeof *reader) : NULL;
 
@@ -321,20 +321,6 @@ static struct sweep_log_reader *reader_create(struct file_lines *lines, struct e
 		error_set(err, ENOMEM, "out of memory");
 	file_lines_close(lines);
 	return NULL;
-}
-
-struct sweep_log_reader *sweep_log_open(const char *path, struct error *err)
-{
-	return reader_create(file_lines_open(path, err), err);
-}
-
-struct sweep_log_reader *sweep_log_from_memory(const char *name, const char *text, size_t bytes, struct error *err)
-{
-	struct file_lines *lines = file_lines_from_memory(name, text, bytes);
-
-	if (!lines)
-		error_set(err, ENOMEM, "out of memory");
-	return reader_create(lines, err);
 }
 
 int sweep_log_next(struct sweep_log_reader *reader, struct sweep_log_event *event, struct error *err)

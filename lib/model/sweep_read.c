@@ -422,7 +422,7 @@ static int refuse_duplicates(struct parser *parser)
 	return rc;
 }
 
-static struct sweep *sweep_read(struct file_lines *lines, struct error *err)
+static struct sweep *read_all(struct file_lines *lines, struct error *err)
 {
 	struct error scratch = {0};
 	struct parser parser = {.err = err ? err : &scratch};
@@ -452,24 +452,10 @@ fail:
 	return NULL;
 }
 
-struct sweep *sweep_load(const char *path, struct error *err)
+struct sweep *sweep_read(struct file_lines *lines, struct error *err)
 {
-	struct file_lines *lines = file_lines_open(path, err);
-	struct sweep *sweep = lines ? sweep_read(lines, err) : NULL;
+	struct sweep *sweep = lines ? read_all(lines, err) : NULL;
 
-	file_lines_close(lines);
-	return sweep;
-}
-
-struct sweep *sweep_from_memory(const char *name, const char *text, size_t bytes, struct error *err)
-{
-	struct file_lines *lines = file_lines_from_memory(name, text, bytes);
-	struct sweep *sweep = NULL;
-
-	if (!lines)
-		error_set(err, ENOMEM, "out of memory");
-	else
-		sweep = sweep_read(lines, err);
 	file_lines_close(lines);
 	return sweep;
 }

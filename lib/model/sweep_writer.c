@@ -205,7 +205,7 @@ static off_t find_line(const struct sweep_writer *writer, long line)
 
 int sweep_writer_cut_torn_run(struct sweep_writer *writer, const char *const *metrics, size_t count, struct error *err)
 {
-	struct sweep *sweep = sweep_load(writer->path, err);
+	struct sweep *sweep = sweep_read(file_lines_open(writer->path, err), err);
 	size_t rows;
 	off_t start;
 

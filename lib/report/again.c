@@ -22,7 +22,7 @@ struct report_again {
 
 static int read_log(struct report_again *again, const char *path, struct error *err)
 {
-	struct sweep_log_reader *reader = sweep_log_open(path, err);
+	struct sweep_log_reader *reader = sweep_log_open(file_lines_open(path, err), err);
 	struct sweep_log_event event;
 	int status;
 

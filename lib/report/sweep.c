@@ -145,7 +145,7 @@ static void accept_run(struct report_sweep *totals, const struct sweep_log_run *
 
 static int read_log(const char *path, struct report_sweep *totals, struct error *err)
 {
-	struct sweep_log_reader *reader = sweep_log_open(path, err);
+	struct sweep_log_reader *reader = sweep_log_open(file_lines_open(path, err), err);
 	struct sweep_log_event event;
 	int status;
 

@@ -60,7 +60,7 @@ int check_make(const struct prediction *prediction, const char *path, struct che
 {
 	struct observation_settings how = {0};
 	struct observations observed = {0};
-	struct sweep *sweep = sweep_load(path, err);
+	struct sweep *sweep = sweep_read(file_lines_open(path, err), err);
 	int code = sweep ? observations_prepare(sweep, &how, &observed, err) : error_code(err, EIO);
 
 	*check = (struct check){.metric = observed.metric, .runs = observed.runs, .disturbed = observed.disturbed};

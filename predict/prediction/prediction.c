@@ -50,7 +50,7 @@ static int read_goal(struct prediction *prediction, struct execution_graph *grap
 	if (settings->path_count != 1)
 		return error_set(err, EINVAL, "%s: a schedule in GOAL is one file, found %u", settings->paths[0],
 				 settings->path_count);
-	code = goal_read(settings->paths[0], &settings->model, graph, err);
+	code = goal_read(file_lines_open(settings->paths[0], err), &settings->model, graph, err);
 	prediction->recorded_s = NAN;
 	return code;
 }

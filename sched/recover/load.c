@@ -29,7 +29,7 @@ static int add_failure(struct recovery_scenario *s, const char *name, struct err
 
 static struct recovery_scenario *from_coflows(const struct recover_settings *settings, struct error *err)
 {
-	struct coflow_trace *trace = coflow_read(settings->coflows, err);
+	struct coflow_trace *trace = coflow_read(file_lines_open(settings->coflows, err), err);
 	struct recovery_scenario *s = trace ? coflow_scenario(trace, settings->at_s, settings->link_MBps, err) : NULL;
 
 	if (trace && !s)

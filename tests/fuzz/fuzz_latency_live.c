@@ -62,7 +62,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (matrix) {
 		latency_live_maximum(matrix, 0, 1, &maximum);
-		latency_live_pod_maximum(matrix, 0, 1, &maximum);
 		for (uint32_t i = 0; i < 4; i++) {
 			const char *name = latency_matrix_host(matrix, i);
 

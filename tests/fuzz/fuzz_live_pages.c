@@ -146,10 +146,8 @@ static void read_all(const struct latency_matrix *live)
 		if (latency_matrix_load(live, i, &entry))
 			live_check_entry(live, &entry);
 	for (uint32_t a = 0; a < LIVE_RACKS; a++)
-		for (uint32_t b = 0; b < LIVE_RACKS; b++) {
+		for (uint32_t b = 0; b < LIVE_RACKS; b++)
 			(void)latency_live_maximum(live, a, b, &maximum);
-			(void)latency_live_pod_maximum(live, a, b, &maximum);
-		}
 	for (size_t i = 0; i < latency_matrix_count(copy); i++) {
 		law(latency_matrix_load(copy, i, &entry));
 		live_check_entry(copy, &entry);

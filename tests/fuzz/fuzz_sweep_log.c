@@ -10,7 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct error err = {0};
-	struct sweep_log_reader *reader = sweep_log_from_memory("fuzz", (const char *)data, size, &err);
+	struct sweep_log_reader *reader =
+		sweep_log_open(file_lines_from_memory("fuzz", (const char *)data, size), &err);
 	struct sweep_log_event event;
 	int status = 0;
 

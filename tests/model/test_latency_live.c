@@ -143,8 +143,6 @@ Test(latency_live, racks_and_pods_have_maxima_that_fall_again)
 	cr_assert(!latency_live_maximum(matrix, 1, 0, &maximum), "nothing measured that way");
 	cr_assert(!latency_live_maximum(matrix, 0, 3, &maximum), "no such rack");
 	cr_assert(!latency_live_maximum(matrix, 0, 1U << 30, &maximum), "nor that one, beyond the file");
-	cr_assert(latency_live_pod_maximum(matrix, 1, 0, &maximum) && maximum.rtt_p50_us == 80);
-	cr_assert(latency_live_pod_maximum(matrix, 1, 2, &maximum) && maximum.rtt_p50_us == 300);
 	set(matrix, 1, 3, 20);
 	latency_live_set_status(matrix, 4, LATENCY_HOST_GONE);
 	cr_assert_eq(latency_live_update_maxima(matrix), 0);
@@ -651,7 +649,7 @@ Test(latency_live, figures_of_a_damaged_file_are_in_range)
 	cr_assert(!latency_live_maximum(reader, 0, 1, &maximum));
 	writer->maxima[1].maximum.updated_at.v = 1;
 	writer->maxima[1].maximum.rtt_p99_us = NAN;
-	cr_assert(!latency_live_pod_maximum(reader, 0, 1, &maximum));
+	cr_assert(!latency_live_maximum(reader, 0, 1, &maximum));
 	atomic_store(&writer->counts->written_at_ns, INT64_MIN);
 	cr_assert_eq(latency_live_written_at(reader).v, 0);
 	latency_matrix_destroy(reader);

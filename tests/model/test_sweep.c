@@ -17,7 +17,7 @@
 static struct sweep *read_text(const char *text, struct error *err)
 {
 	*err = (struct error){0};
-	return sweep_from_memory("s.csv", text, strlen(text), err);
+	return sweep_read(file_lines_from_memory("s.csv", text, strlen(text)), err);
 }
 
 static void make_path(char *path, size_t bytes)
@@ -167,7 +167,7 @@ Test(sweep_writer, appends_what_is_read_back)
 	cr_assert_eq(sweep_writer_append(writer, two, 1, &err), 0);
 	sweep_writer_close(writer);
 
-	sweep = sweep_load(path, &err);
+	sweep = sweep_read(file_lines_open(path, &err), &err);
 	cr_assert(sweep, "%s", err.text);
 	cr_assert_eq(sweep->count, 3);
 	cr_assert(!sweep->rows[0].disturbed && sweep->rows[1].disturbed);
@@ -198,7 +198,7 @@ static struct sweep *continue_text(const char *text)
 	cr_assert(writer, "%s", err.text);
 	cr_assert_eq(sweep_writer_append(writer, &one, 1, &err), 0);
 	sweep_writer_close(writer);
-	sweep = sweep_load(path, &err);
+	sweep = sweep_read(file_lines_open(path, &err), &err);
 	cr_assert(sweep, "%s", err.text);
 	unlink(path);
 	return sweep;
@@ -254,7 +254,7 @@ Test(sweep_writer, cuts_off_the_run_that_a_dead_writer_left_without_all_its_metr
 			     err.text);
 		cr_assert_eq(sweep_writer_append(writer, &one, 1, &err), 0);
 		sweep_writer_close(writer);
-		sweep = sweep_load(path, &err);
+		sweep = sweep_read(file_lines_open(path, &err), &err);
 		cr_assert(sweep, "%zu: %s", i, err.text);
 		cr_assert_eq(sweep->count, endings[i].left + 1, "%zu", i);
 		cr_assert_eq(sweep->rows[sweep->count - 1].run, 7);
@@ -297,7 +297,7 @@ Test(sweep_writer, refuses_what_is_no_row_and_writes_none_of_it)
 		cr_assert(strstr(err.text, " is out of range"), "%s", err.text);
 	}
 	sweep_writer_close(writer);
-	sweep = sweep_load(path, &err);
+	sweep = sweep_read(file_lines_open(path, &err), &err);
 	cr_assert_null(sweep);
 	cr_assert(strstr(err.text, "no measurements"));
 	unlink(path);
@@ -391,7 +391,7 @@ Test(sweep_writer, fields_may_be_as_long_as_their_limit)
 	writer = sweep_writer_open(path, &err);
 	cr_assert_eq(sweep_writer_append(writer, &one, 1, &err), 0, "%s", err.text);
 	sweep_writer_close(writer);
-	sweep = sweep_load(path, &err);
+	sweep = sweep_read(file_lines_open(path, &err), &err);
 	cr_assert_not_null(sweep, "%s", err.text);
 	cr_expect_str_eq(sweep->metrics[0].name, one.metric);
 	cr_expect_eq(sweep->rows[0].delay_us, SWEEP_DELAY_MAXIMUM_US);

@@ -9,7 +9,7 @@
 
 static int read_text(const char *text, struct expression_table *table, struct error *err)
 {
-	return expression_table_read_memory("data.csv", text, strlen(text), table, err);
+	return expression_table_read(file_lines_from_memory("data.csv", text, strlen(text)), table, err);
 }
 
 Test(table, separators_comments_and_headers_are_found)
@@ -95,5 +95,6 @@ Test(table, bad_tables_are_refused_with_file_and_line)
 		cr_assert(strstr(err.text, cases[k].message), "%s, wanted %s", err.text, cases[k].message);
 		expression_table_free(&table);
 	}
-	cr_assert_lt(expression_table_read("/no/such/file", &(struct expression_table){0}, NULL), 0);
+	cr_assert_lt(expression_table_read(file_lines_open("/no/such/file", NULL), &(struct expression_table){0}, NULL),
+		     0);
 }

@@ -97,12 +97,6 @@ int latency_live_update_maxima(struct latency_matrix *matrix);
  */
 bool latency_live_maximum(const struct latency_matrix *matrix, uint32_t from, uint32_t to,
 			  struct latency_maximum *maximum);
-/*
- * As latency_live_maximum(), but from the pod that has rack `from` to the pod that has rack `to`: the maximum over the
- * pairs of racks of these pods.
- */
-bool latency_live_pod_maximum(const struct latency_matrix *matrix, uint32_t from, uint32_t to,
-			      struct latency_maximum *maximum);
 
 /*
  * Opens or creates the live matrix and puts every entry of `from` into it; a new live matrix has space for more hosts

@@ -18,7 +18,7 @@
 
 #include <jansson.h>
 
-#include <base/error.h>
+#include <base/file.h>
 
 #define RECOVERY_SCHEMA "nomora.recovery/1"
 
@@ -121,8 +121,8 @@ json_t *recovery_to_json(const struct recovery_scenario *scenario);
  * use and port 0 is not.
  */
 struct coflow_trace;
-struct coflow_trace *coflow_read(const char *path, struct error *err);
-struct coflow_trace *coflow_parse(const char *name, const char *text, size_t bytes, struct error *err);
+/* Closes the lines; NULL: they could not be opened, as err says. NULL with err set on failure. */
+struct coflow_trace *coflow_read(struct file_lines *lines, struct error *err);
 void coflow_destroy(struct coflow_trace *trace);
 uint32_t coflow_port_count(const struct coflow_trace *trace);
 uint64_t coflow_flow_count(const struct coflow_trace *trace);

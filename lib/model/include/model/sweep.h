@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <base/error.h>
+#include <base/file.h>
 
 enum {
 	SWEEP_ROWS_MAXIMUM = 100000, /* a file with more is a log, not a sweep, and is refused */
@@ -68,9 +68,11 @@ struct sweep {
 	struct sweep_row *rows; /* in file order */
 };
 
-/* Reads a sweep, plain text or gzip, "-" = stdin. Returns NULL with err set (file, line, field, what was expected). */
-struct sweep *sweep_load(const char *path, struct error *err);
-struct sweep *sweep_from_memory(const char *name, const char *text, size_t bytes, struct error *err);
+/*
+ * Closes the lines; NULL: they could not be opened, as err says. Returns NULL with err set (file, line, field, what was
+ * expected).
+ */
+struct sweep *sweep_read(struct file_lines *lines, struct error *err);
 void sweep_destroy(struct sweep *sweep); /* NULL is legal */
 
 /* Returns the round trip that the row's delay added, µs: twice the delay if both directions were delayed. */

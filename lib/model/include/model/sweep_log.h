@@ -13,7 +13,7 @@
 
 #include <jansson.h>
 
-#include <base/error.h>
+#include <base/file.h>
 #include <model/injector_state.h>
 #include <model/sweep.h>
 
@@ -117,9 +117,8 @@ struct sweep_log_event {
 
 struct sweep_log_reader;
 
-/* These return NULL with err set on failure. */
-struct sweep_log_reader *sweep_log_open(const char *path, struct error *err);
-struct sweep_log_reader *sweep_log_from_memory(const char *name, const char *text, size_t bytes, struct error *err);
+/* Takes the lines; NULL: they could not be opened, as err says. NULL with err set on failure. */
+struct sweep_log_reader *sweep_log_open(struct file_lines *lines, struct error *err);
 /*
  * Reads the next event. Returns 1, 0 at the end, or -errno with err set (file, line, field, what was expected).
  * plan.parts is borrowed, and valid until the next call.

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <base/error.h>
+#include <base/file.h>
 #include <fitting/nonlinear/nonlinear.h>
 #include <model/curve.h>
 
@@ -158,12 +158,10 @@ struct expression_table {
 };
 
 /*
- * Reads plain text or gzip; "-" = stdin. Returns 0 or -errno with err set (file, line). Free with
- * expression_table_free().
+ * Closes the lines; NULL: they could not be opened, as err says. Returns 0 or -errno with err set (file, line). Free
+ * with expression_table_free().
  */
-int expression_table_read(const char *path, struct expression_table *table, struct error *err);
-int expression_table_read_memory(const char *name, const char *text, size_t bytes, struct expression_table *table,
-				 struct error *err);
+int expression_table_read(struct file_lines *lines, struct expression_table *table, struct error *err);
 void expression_table_free(struct expression_table *table); /* zeroed or filled */
 
 /* Returns the index of a column, by name (exact case first, then any case) or by number from 1, or -ENOENT. */

@@ -22,17 +22,13 @@
 #ifndef PREDICT_GOAL_H
 #define PREDICT_GOAL_H
 
-#include <stddef.h>
-
-#include <base/error.h>
+#include <base/file.h>
 #include <predict/graph/graph.h>
 
 /*
- * Fills an uninitialised graph from a file (plain or gzip, "-" = stdin) or a text. Return 0, or -errno with err set
- * (file, line, field); execution_graph_free() is legal after both.
+ * Fills an uninitialised graph and closes the lines; NULL: they could not be opened, as err says. Returns 0, or -errno
+ * with err set (file, line, field); execution_graph_free() is legal after both.
  */
-int goal_read(const char *path, const struct loggps *model, struct execution_graph *graph, struct error *err);
-int goal_parse(const char *name, const char *text, size_t bytes, const struct loggps *model,
-	       struct execution_graph *graph, struct error *err);
+int goal_read(struct file_lines *lines, const struct loggps *model, struct execution_graph *graph, struct error *err);
 
 #endif
