@@ -97,9 +97,10 @@ static int read_capture(struct prediction *prediction, enum prediction_format fo
 	if (settings->hosts)
 		return error_set(err, EINVAL, "%s: a capture has its hosts: the list of hosts is for ranks",
 				 settings->paths[0]);
-	code = format == PREDICTION_INTERFACE ? turns_read_live(settings->paths[0], settings->duration_s,
-								settings->stop, settings->port, &prediction->turns, err)
-					      : turns_read(settings->paths[0], settings->port, &prediction->turns, err);
+	code = turns_read(format == PREDICTION_INTERFACE
+				  ? packets_open_live(settings->paths[0], settings->duration_s, settings->stop, err)
+				  : packets_open(settings->paths[0], err),
+			  settings->paths[0], settings->port, &prediction->turns, err);
 	if (code < 0)
 		return code;
 	settings->model = (struct loggps){.latency_ns = turns_rtt_ns(&prediction->turns) / 2};

@@ -111,9 +111,7 @@ static int check_turns(const char *name, const struct turns *turns, struct error
 	return 0;
 }
 
-/* Takes ownership of `packets`, which may be NULL with err set. */
-static int read_packets(struct packets *packets, const char *name, uint16_t port, struct turns *turns,
-			struct error *err)
+int turns_read(struct packets *packets, const char *name, uint16_t port, struct turns *turns, struct error *err)
 {
 	struct flows flows = {0};
 	int code = packets ? flows_read(packets, &flows, err) : error_code(err, EINVAL), served;
@@ -133,23 +131,6 @@ static int read_packets(struct packets *packets, const char *name, uint16_t port
 	flows_free(&flows);
 	packets_close(packets);
 	return code;
-}
-
-int turns_read(const char *path, uint16_t port, struct turns *turns, struct error *err)
-{
-	return read_packets(packets_open(path, err), path, port, turns, err);
-}
-
-int turns_read_live(const char *interface, double seconds, const volatile sig_atomic_t *stop, uint16_t port,
-		    struct turns *turns, struct error *err)
-{
-	return read_packets(packets_open_live(interface, seconds, stop, err), interface, port, turns, err);
-}
-
-int turns_read_memory(const char *name, const void *bytes, size_t length, uint16_t port, struct turns *turns,
-		      struct error *err)
-{
-	return read_packets(packets_open_memory(name, bytes, length, err), name, port, turns, err);
 }
 
 void turns_free(struct turns *turns)

@@ -5,7 +5,6 @@
 
 #include <base/hash_table.h>
 #include <predict/turns/turns.h>
-#include <probe/rtt/frame.h>
 
 struct message {
 	double first_ns, last_ns;

@@ -302,26 +302,7 @@ static int take_packet(void *context, const struct frame *packet, struct ns at)
 }
 
 /* Takes ownership of `packets`, which may be NULL with err set. */
-static int pair_packets(struct packets *packets, struct pairing pairing)
-{
-	int code = packets ? 0 : error_code(pairing.err, EINVAL);
-
-	*pairing.counters = (struct capture_counters){0};
-	if (packets && is_wanted(&pairing, CAPTURE_PTP)) {
-		pairing.ptp = capture_ptp_create(pairing.visit, pairing.context, pairing.counters);
-		code = pairing.ptp ? 0 : error_set(pairing.err, ENOMEM, "out of memory");
-	}
-	if (code == 0)
-		code = packets_read(packets, take_packet, &pairing, pairing.err);
-	pairing.counters->unanswered = pairing.counters->requests - pairing.counters->pairs;
-	packets_close(packets);
-	capture_ptp_destroy(pairing.ptp);
-	free(pairing.young.slots);
-	free(pairing.old.slots);
-	return code;
-}
-
-int capture_read(const char *path, uint16_t port, unsigned int protocols, capture_visit visit, void *context,
+int capture_read(struct packets *packets, uint16_t port, unsigned int protocols, capture_visit visit, void *context,
 		 struct capture_counters *counters, struct error *err)
 {
 	struct pairing pairing = {.port = port,
@@ -330,19 +311,19 @@ int capture_read(const char *path, uint16_t port, unsigned int protocols, captur
 				  .context = context,
 				  .counters = counters,
 				  .err = err};
+	int code = packets ? 0 : error_code(err, EINVAL);
 
-	return pair_packets(packets_open(path, err), pairing);
-}
-
-int capture_read_memory(const char *name, const void *bytes, size_t length, uint16_t port, unsigned int protocols,
-			capture_visit visit, void *context, struct capture_counters *counters, struct error *err)
-{
-	struct pairing pairing = {.port = port,
-				  .protocols = protocols,
-				  .visit = visit,
-				  .context = context,
-				  .counters = counters,
-				  .err = err};
-
-	return pair_packets(packets_open_memory(name, bytes, length, err), pairing);
+	*counters = (struct capture_counters){0};
+	if (packets && is_wanted(&pairing, CAPTURE_PTP)) {
+		pairing.ptp = capture_ptp_create(visit, context, counters);
+		code = pairing.ptp ? 0 : error_set(err, ENOMEM, "out of memory");
+	}
+	if (code == 0)
+		code = packets_read(packets, take_packet, &pairing, err);
+	counters->unanswered = counters->requests - counters->pairs;
+	packets_close(packets);
+	capture_ptp_destroy(pairing.ptp);
+	free(pairing.young.slots);
+	free(pairing.old.slots);
+	return code;
 }

@@ -262,8 +262,8 @@ static int read_capture(const char *path, const struct rtt_pairs_settings *setti
 		fputs("captured_at,src,dst,source_port,sequence,rtt_us,residence_us\n", pairs->samples);
 	}
 	if (!code)
-		code = capture_read(path, settings->udp_port, settings->protocols, take_sample, pairs, &pairs->counters,
-				    err);
+		code = capture_read(packets_open(path, err), settings->udp_port, settings->protocols, take_sample,
+				    pairs, &pairs->counters, err);
 	if (!code)
 		code = compare_finish(&pairs->compare, err);
 	pairs->samples = NULL;

@@ -23,8 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size == 0)
 		return 0; /* fmemopen() rejects an empty buffer */
-	capture_read_memory("fuzz", data, size, 862, (1U << CAPTURE_PROTOCOLS) - 1, count_pair, &pairs, &counters,
-			    &err);
+	capture_read(packets_open_memory("fuzz", data, size, &err), 862, (1U << CAPTURE_PROTOCOLS) - 1, count_pair,
+		     &pairs, &counters, &err);
 	if (pairs != counters.pairs || counters.pairs > counters.requests || counters.pairs > counters.answers)
 		abort();
 	return 0;

@@ -27,7 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size == 0)
 		return 0; /* fmemopen() rejects an empty buffer */
-	if (turns_read_memory("fuzz", data, size, 0, &turns, &err) == 0 && turns_build(&turns, &graph, &err) == 0) {
+	if (turns_read(packets_open_memory("fuzz", data, size, &err), "fuzz", 0, &turns, &err) == 0 &&
+	    turns_build(&turns, &graph, &err) == 0) {
 		check_graph(&graph);
 		low_ns = turns_rtt_ns(&turns) / 2;
 		if (runtime_find(&graph, low_ns, low_ns + 1e6, &runtime, &err) == 0 &&

@@ -286,7 +286,8 @@ static double read_world(struct world world)
 {
 	double end = simulate(world);
 
-	cr_assert_eq(turns_read_memory("test", bytes, length, 0, &turns, &err), 0, "%s", err.text);
+	cr_assert_eq(turns_read(packets_open_memory("test", bytes, length, &err), "test", 0, &turns, &err), 0, "%s",
+		     err.text);
 	cr_assert_eq(turns_build(&turns, &graph, &err), 0);
 	cr_assert_eq(runtime_find(&graph, turns_rtt_ns(&turns) / 2, turns_rtt_ns(&turns) / 2 + 1e6, &runtime, &err), 0);
 	return end;
@@ -307,7 +308,7 @@ static void forget(void)
 static void refuse(struct world world, const char *text)
 {
 	simulate(world);
-	cr_assert_lt(turns_read_memory("test", bytes, length, 0, &turns, &err), 0);
+	cr_assert_lt(turns_read(packets_open_memory("test", bytes, length, &err), "test", 0, &turns, &err), 0);
 	cr_assert(strstr(err.text, text), "%s", err.text);
 	turns_free(&turns);
 }
@@ -538,11 +539,13 @@ Test(turns, connections_to_other_ports_are_counted)
 		memcpy(&size, bytes + at + 8, 4);
 		at += 16 + size;
 	}
-	cr_assert_eq(turns_read_memory("test", bytes, length, PORT, &turns, &err), 0, "%s", err.text);
+	cr_assert_eq(turns_read(packets_open_memory("test", bytes, length, &err), "test", PORT, &turns, &err), 0, "%s",
+		     err.text);
 	cr_expect_eq(turns.others, 2);
 	cr_expect_eq(turns.connection_count, 1);
 	turns_free(&turns);
-	cr_assert_eq(turns_read_memory("test", bytes, length, 0, &turns, &err), 0, "%s", err.text);
+	cr_assert_eq(turns_read(packets_open_memory("test", bytes, length, &err), "test", 0, &turns, &err), 0, "%s",
+		     err.text);
 	cr_expect_eq(turns.port, OTHER, "the port of most messages");
 	cr_expect_eq(turns.others, 1);
 	turns_free(&turns);
@@ -559,13 +562,14 @@ Test(turns, refused)
 	refuse(world, "1 connection is in the capture twice, with other addresses");
 	world = one;
 	simulate(world);
-	cr_assert_lt(turns_read_memory("test", bytes, length, 80, &turns, &err), 0);
+	cr_assert_lt(turns_read(packets_open_memory("test", bytes, length, &err), "test", 80, &turns, &err), 0);
 	cr_assert(strstr(err.text, "no request to port 80 has a response"), "%s", err.text);
 	turns_free(&turns);
-	cr_assert_lt(turns_read_memory("test", bytes, 24, 0, &turns, &err), 0);
+	cr_assert_lt(turns_read(packets_open_memory("test", bytes, 24, &err), "test", 0, &turns, &err), 0);
 	cr_assert(strstr(err.text, "no TCP packets among 0 packets"), "%s", err.text);
 	turns_free(&turns);
-	cr_assert_lt(turns_read_memory("test", bytes, length - 1, 0, &turns, &err), 0, "cut");
+	cr_assert_lt(turns_read(packets_open_memory("test", bytes, length - 1, &err), "test", 0, &turns, &err), 0,
+		     "cut");
 	turns_free(&turns);
 }
 
@@ -583,12 +587,12 @@ Test(turns, a_retransmission_is_counted_and_changes_nothing)
 			last = at;
 		at += 16 + size;
 	}
-	cr_assert_eq(turns_read_memory("test", bytes, length, 0, &turns, &err), 0);
+	cr_assert_eq(turns_read(packets_open_memory("test", bytes, length, &err), "test", 0, &turns, &err), 0);
 	turn_count = turns.turn_count;
 	turns_free(&turns);
 	put(bytes + last,
 	    length - last > 16 + 14 + 40 + RESPONSE_BYTES ? 16 + 14 + 40 + RESPONSE_BYTES : length - last);
-	cr_assert_eq(turns_read_memory("test", bytes, length, 0, &turns, &err), 0);
+	cr_assert_eq(turns_read(packets_open_memory("test", bytes, length, &err), "test", 0, &turns, &err), 0);
 	cr_expect_eq(turns.repeated, 1);
 	cr_expect_eq(turns.turn_count, turn_count);
 	cr_expect_eq(turns.unanswered, 0);
@@ -614,7 +618,7 @@ Test(turns, a_segment_that_was_not_captured_is_counted)
 		at += 16 + size;
 	}
 	cr_assert_eq(data, 5);
-	cr_assert_eq(turns_read_memory("test", bytes, length, 0, &turns, &err), 0);
+	cr_assert_eq(turns_read(packets_open_memory("test", bytes, length, &err), "test", 0, &turns, &err), 0);
 	cr_expect_eq(turns.missing, 1);
 	cr_expect_eq(turns.turn_count, 21, "%zu turns", turns.turn_count);
 	turns_free(&turns);
@@ -633,10 +637,10 @@ Test(turns, repeated_segments)
 		put(bytes + at, 16 + size);
 		at += 16 + size;
 	}
-	cr_assert_lt(turns_read_memory("test", bytes, length, 0, &turns, &err), 0);
+	cr_assert_lt(turns_read(packets_open_memory("test", bytes, length, &err), "test", 0, &turns, &err), 0);
 	cr_assert(strstr(err.text, "are in the capture more than once"), "%s", err.text);
 	turns_free(&turns);
-	cr_assert_eq(turns_read_memory("test", bytes, one_copy, 0, &turns, &err), 0);
+	cr_assert_eq(turns_read(packets_open_memory("test", bytes, one_copy, &err), "test", 0, &turns, &err), 0);
 	cr_expect_eq(turns.repeated, 0);
 	turns_free(&turns);
 }

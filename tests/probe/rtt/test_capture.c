@@ -118,8 +118,9 @@ Test(capture, pairs_requests_and_answers)
 		answer(&tape, i, start_ns + i, 500 + i, start_ns + 100000 + i * 3000);
 	answer(&tape, 5, start_ns + 5, 505, start_ns + 300000);   /* again */
 	answer(&tape, 77, start_ns + 77, 505, start_ns + 300000); /* nobody asked */
-	cr_assert_eq(capture_read_memory("t", tape.bytes, tape.length, 862, 7, collect, &seen, &counters, &err), 0,
-		     "%s", err.text);
+	cr_assert_eq(capture_read(packets_open_memory("t", tape.bytes, tape.length, &err), 862, 7, collect, &seen,
+				  &counters, &err),
+		     0, "%s", err.text);
 	cr_assert_eq(seen.count, 9);
 	for (size_t i = 0; i < seen.count; i++) {
 		const struct capture_sample *sample = &seen.samples[i];
@@ -143,7 +144,9 @@ Test(capture, the_same_number_of_another_run_is_another_probe)
 	request(&tape, 1, start_ns, start_ns);
 	request(&tape, 1, start_ns + NS_PER_S, start_ns + NS_PER_S);
 	answer(&tape, 1, start_ns + NS_PER_S, 10, start_ns + NS_PER_S + 5000);
-	cr_assert_eq(capture_read_memory("t", tape.bytes, tape.length, 862, 7, collect, &seen, &counters, &err), 0);
+	cr_assert_eq(capture_read(packets_open_memory("t", tape.bytes, tape.length, &err), 862, 7, collect, &seen,
+				  &counters, &err),
+		     0);
 	cr_assert_eq(counters.pairs, 1);
 	cr_assert_eq(seen.samples[0].gross.v, 5000);
 }
@@ -159,7 +162,9 @@ Test(capture, many_requests_make_the_table_grow)
 	for (uint32_t i = 0; i < 600; i++)
 		request(&tape, i, start_ns + i, start_ns + i);
 	answer(&tape, 0, start_ns, 1, start_ns + 9000);
-	cr_assert_eq(capture_read_memory("t", tape.bytes, tape.length, 862, 7, collect, &seen, &counters, &err), 0);
+	cr_assert_eq(capture_read(packets_open_memory("t", tape.bytes, tape.length, &err), 862, 7, collect, &seen,
+				  &counters, &err),
+		     0);
 	cr_assert(counters.pairs == 1 && counters.unanswered == 599);
 }
 
@@ -170,18 +175,21 @@ Test(capture, refuses_other_files_and_cut_ones)
 	struct seen seen = {0};
 	struct error err = {0};
 
-	cr_assert_eq(
-		capture_read_memory("t", "not a capture at all, really", 28, 862, 7, collect, &seen, &counters, &err),
-		-EINVAL);
+	cr_assert_eq(capture_read(packets_open_memory("t", "not a capture at all, really", 28, &err), 862, 7, collect,
+				  &seen, &counters, &err),
+		     -EINVAL);
 	begin(&tape, LINK_RAW_IP);
-	cr_assert_eq(capture_read_memory("t", tape.bytes, tape.length, 862, 7, collect, &seen, &counters, &err),
+	cr_assert_eq(capture_read(packets_open_memory("t", tape.bytes, tape.length, &err), 862, 7, collect, &seen,
+				  &counters, &err),
 		     -EINVAL);
 	cr_assert(strstr(err.text, "Ethernet"));
 	begin(&tape, LINK_ETHERNET);
 	request(&tape, 1, start_ns, start_ns);
-	cr_assert_eq(capture_read_memory("t", tape.bytes, tape.length - 3, 862, 7, collect, &seen, &counters, &err),
+	cr_assert_eq(capture_read(packets_open_memory("t", tape.bytes, tape.length - 3, &err), 862, 7, collect, &seen,
+				  &counters, &err),
 		     -EBADMSG);
-	cr_assert_eq(capture_read("/nonexistent/file", 862, 7, collect, &seen, &counters, &err), -ENOENT);
+	cr_assert_eq(capture_read(packets_open("/nonexistent/file", &err), 862, 7, collect, &seen, &counters, &err),
+		     -ENOENT);
 }
 
 /* PTP messages, written by hand after IEEE 1588-2008 tables 18 to 34. */
@@ -278,8 +286,8 @@ static void read_ptp(const struct tape *tape, struct seen *seen, struct capture_
 	struct error err = {0};
 
 	*seen = (struct seen){0};
-	cr_assert_eq(capture_read_memory("t", tape->bytes, tape->length, 862, 1U << CAPTURE_PTP, collect, seen,
-					 counters, &err),
+	cr_assert_eq(capture_read(packets_open_memory("t", tape->bytes, tape->length, &err), 862, 1U << CAPTURE_PTP,
+				  collect, seen, counters, &err),
 		     0, "%s", err.text);
 }
 

@@ -31,7 +31,6 @@
 #ifndef PREDICT_TURNS_H
 #define PREDICT_TURNS_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +41,7 @@
 #include <base/address.h>
 #include <base/error.h>
 #include <predict/graph/graph.h>
+#include <probe/rtt/frame.h>
 
 enum turns_loop { TURNS_CLOSED, TURNS_OPEN };
 
@@ -92,15 +92,11 @@ struct turns {
 enum { TURNS_LONG_BYTES = 10 * 1448 };
 
 /*
- * Read a capture: a file ("-" = stdin), an interface, for `seconds` or until *stop is not 0, or bytes in memory; the
- * turns are not initialised before. port: of the servers,
- * 0 = that with the most messages. Return 0, or -errno with err set; turns_free() is legal after both.
+ * Reads packets (probe/rtt/frame.h) and closes them; NULL: they could not be opened, as err says. `name` is for
+ * messages. The turns are not initialised before. port: of the servers, 0 = that with the most messages. Returns 0, or
+ * -errno with err set; turns_free() is legal after both.
  */
-int turns_read(const char *path, uint16_t port, struct turns *turns, struct error *err);
-int turns_read_live(const char *interface, double seconds, const volatile sig_atomic_t *stop, uint16_t port,
-		    struct turns *turns, struct error *err);
-int turns_read_memory(const char *name, const void *bytes, size_t length, uint16_t port, struct turns *turns,
-		      struct error *err);
+int turns_read(struct packets *packets, const char *name, uint16_t port, struct turns *turns, struct error *err);
 void turns_free(struct turns *turns);
 /* True if the file begins as pcap and pcapng do. */
 bool turns_is_capture(const char *path);

@@ -20,6 +20,7 @@
 #include <base/ns.h>
 #include <base/progress.h>
 #include <probe/ptp/message.h>
+#include <probe/rtt/frame.h>
 
 /*
  * Protocols: STAMP and TWAMP; ICMP echo; TCP segments and their acknowledgements, by the timestamp option (RFC 7323);
@@ -63,16 +64,12 @@ struct capture_counters {
 typedef int (*capture_visit)(void *context, const struct capture_sample *sample);
 
 /*
- * Reads `path` ("-" = stdin). `port`: UDP port of the reflectors. protocols: bits 1 << capture_protocol. Returns 0, or
- * -errno with err set if there is no such file, if it is not a capture, has another link type or ends in the middle of
- * a packet.
+ * Reads packets (probe/rtt/frame.h) and closes them; NULL: they could not be opened, as err says. `port`: UDP port of
+ * the reflectors. protocols: bits 1 << capture_protocol. Returns 0, or -errno with err set if it is not a capture, has
+ * another link type or ends in the middle of a packet.
  */
-int capture_read(const char *path, uint16_t port, unsigned int protocols, capture_visit visit, void *context,
+int capture_read(struct packets *packets, uint16_t port, unsigned int protocols, capture_visit visit, void *context,
 		 struct capture_counters *counters, struct error *err);
-
-/* Like capture_read(), for a capture in memory (the fuzz target uses it); `name` is for messages. */
-int capture_read_memory(const char *name, const void *bytes, size_t length, uint16_t port, unsigned int protocols,
-			capture_visit visit, void *context, struct capture_counters *counters, struct error *err);
 
 /*
  * The round trips of a capture, by pair of hosts: reads them, prints their figures as text or as JSON (nomora.rtt/1),
