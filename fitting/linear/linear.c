@@ -3,6 +3,7 @@
 #include "linear_priv.h"
 
 #include <float.h>
+#include <math.h>
 
 enum { REFINEMENTS_MAXIMUM = 4 };
 
@@ -267,4 +268,20 @@ enum linear_status linear_fit(struct linear_workspace *w, const struct linear_pr
 	take_covariance(w);
 	finish(w, problem, &sums, result);
 	return result->status;
+}
+
+double fitting_aicc(double chi2, size_t rows, size_t parameters)
+{
+	double n = (double)rows, k = (double)parameters + 1;
+
+	if (n <= k + 1)
+		return INFINITY;
+	return n * log(chi2 / n) + 2 * k + 2 * k * (k + 1) / (n - k - 1);
+}
+
+double fitting_bic(double chi2, size_t rows, size_t parameters)
+{
+	double n = (double)rows, k = (double)parameters + 1;
+
+	return n * log(chi2 / n) + k * log(n);
 }

@@ -7,11 +7,14 @@
  * - otherwise the simplex or, if that turns out to be slow, cost scaling
  * The last two solve the aggregated network if aggregation makes the network smaller.
  */
+#include <sched/mcf/algorithms.h>
+
+#include <string.h>
+
 #include <base/ns.h>
 #include <sched/mcf/scaling.h>
 #include <sched/mcf/simplex.h>
 
-#include <sched/mcf/algorithms.h>
 #include "reduce_priv.h"
 
 typedef enum mcf_status (*small_solver)(const struct mcf_problem *problem, struct mcf_solution *solution);
@@ -115,7 +118,7 @@ static struct aggregation *aggregation_timed(const struct mcf_problem *problem, 
 	return aggregation;
 }
 
-enum mcf_status mcf_structured_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution)
+static enum mcf_status structured_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution)
 {
 	struct aggregation *aggregation = aggregation_timed(problem, solution);
 	enum mcf_status status = aggregation ? solve_aggregated(aggregation, shape_solve, solution) : MCF_NO_MEMORY;
@@ -124,7 +127,7 @@ enum mcf_status mcf_structured_algorithm(const struct mcf_problem *problem, stru
 	return status;
 }
 
-enum mcf_status mcf_auto_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution)
+static enum mcf_status auto_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution)
 {
 	struct aggregation *aggregation;
 	enum mcf_status status;
@@ -144,4 +147,21 @@ enum mcf_status mcf_auto_algorithm(const struct mcf_problem *problem, struct mcf
 		status = solve_general(problem, solution);
 	}
 	return status;
+}
+
+const struct mcf_algorithm mcf_algorithms[] = {
+	{"auto", "aggregates similar nodes, then uses the fastest algorithm for the network", auto_algorithm},
+	{"simplex", "network simplex: any network", mcf_simplex_algorithm},
+	{"scaling", "cost scaling (push-relabel with a falling tolerance): any network", mcf_scaling_algorithm},
+	{"structured", "aggregates similar nodes, then uses the solver for scheduling networks", structured_algorithm},
+	{NULL, NULL, NULL},
+};
+
+const struct mcf_algorithm *mcf_algorithm_find(const char *name)
+{
+	for (const struct mcf_algorithm *row = mcf_algorithms; row->name; row++) {
+		if (strcmp(row->name, name) == 0)
+			return row;
+	}
+	return NULL;
 }

@@ -3,6 +3,9 @@
  * Jobs that start with a number of tasks together. Once all tasks of such a job are submitted, each round tries to
  * place them; they enter the flow network only with the round that starts the job (<sched/round/round.h>). From then
  * on, its tasks are like those of other jobs.
+ *
+ * Jobs with a graph: the placer orders their tasks on the machines of the job (placer_order()). A graph exists only
+ * while its job does, since those of a whole workload would need much memory.
  */
 #include <errno.h>
 
@@ -56,4 +59,27 @@ void sim_gangs_settle(struct sim *sim)
 			sim->gangs[kept++] = sim->gangs[g];
 	}
 	sim->gang_count = kept;
+}
+
+int sim_graph_create(struct sim *sim, uint32_t job)
+{
+	struct error err = {0};
+
+	if (!sim->jobs[job].graph)
+		sim->jobs[job].graph = workload_graph_of(sim->workload, &sim->workload->jobs[job], &err);
+	return -err.code;
+}
+
+void sim_graph_to_net(struct sim *sim, uint32_t job)
+{
+	if (sim->jobs[job].graph)
+		placer_job_graph(sim->placer, job, sim->jobs[job].graph);
+}
+
+void sim_graph_destroy(struct sim *sim, uint32_t job)
+{
+	if (sim->jobs[job].graph)
+		placer_job_graph(sim->placer, job, NULL);
+	job_graph_destroy(sim->jobs[job].graph);
+	sim->jobs[job].graph = NULL;
 }

@@ -102,7 +102,7 @@ struct sim {
 	uint32_t steps; /* number of steps; 0: p is used */
 };
 
-/* graphs.c: jobs whose tasks talk to each other, not only to the root. */
+/* gangs.c: jobs whose tasks talk to each other, not only to the root. */
 int sim_graph_create(struct sim *sim, uint32_t job);  /* if it is not there yet; 0 or -errno */
 void sim_graph_to_net(struct sim *sim, uint32_t job); /* the job has arrived in the network */
 void sim_graph_destroy(struct sim *sim, uint32_t job);

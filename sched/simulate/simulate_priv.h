@@ -30,7 +30,7 @@ void simulate_print_share(FILE *out, double share);
 int simulate_whole(struct simulate *simulate, const struct simulate_options *options, struct error *err);
 
 /*
- * day.c: makes the folder if it does not exist, and sets *made to whether it made it. Does nothing if `folder` is NULL.
+ * run.c: makes the folder if it does not exist, and sets *made to whether it made it. Does nothing if `folder` is NULL.
  * 0 or -errno with err set.
  */
 int simulate_make_folder(const char *folder, bool *made, struct error *err);

@@ -11,9 +11,4 @@ extern const struct mcf_algorithm mcf_algorithms[];
 /* Returns the algorithm with this name, or NULL if there is none. */
 const struct mcf_algorithm *mcf_algorithm_find(const char *name);
 
-/* The algorithms that aggregate first (auto.c). */
-
-enum mcf_status mcf_auto_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution);
-enum mcf_status mcf_structured_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution);
-
 #endif

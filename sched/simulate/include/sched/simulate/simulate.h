@@ -70,12 +70,6 @@ void simulate_free(struct simulate *simulate);
 /* Checks the options as far as possible without reading a file. 0 or -EINVAL. */
 int simulate_check(const struct simulate_options *options, struct error *err);
 
-/*
- * Runs all policies, up to options->processes at a time; writes a table of the rounds of each policy to `folder` (may
- * be NULL), and, if there is only one policy, its journal to options->record.
- */
-int simulate_run(struct simulate *simulate, const char *folder, struct error *err);
-
 /* True if every policy ran to the end. */
 bool simulate_complete(const struct simulate *simulate);
 int simulate_write_jobs(const struct simulate *simulate, const char *folder, struct error *err);

@@ -86,3 +86,37 @@ static int rates(const struct fluid *fluid, double *rate)
 }
 
 const struct sharing_policy sharing_max_min = {"max-min", "max-min fair rates per flow", false, rates};
+
+static int equal_rates(const struct fluid *fluid, double *rate)
+{
+	uint32_t servers = fluid->scenario->server_count;
+	uint32_t *out = calloc(2 * (servers + 1u), sizeof *out), *in = out ? out + servers : NULL;
+
+	if (!out)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < fluid->count; i++) {
+		out[fluid->flows[i].from]++;
+		in[fluid->flows[i].to]++;
+	}
+	for (uint32_t i = 0; i < fluid->count; i++) {
+		const struct fluid_flow *flow = &fluid->flows[i];
+
+		rate[i] = fmin(fluid->egress_MBps[flow->from] / out[flow->from],
+			       fluid->ingress_MBps[flow->to] / in[flow->to]);
+	}
+	free(out);
+	return 0;
+}
+
+const struct sharing_policy sharing_equal = {"equal", "fixed equal shares of each link per flow", true, equal_rates};
+
+static int performance_rates(const struct fluid *fluid, double *rate)
+{
+	for (uint32_t i = 0; i < fluid->count; i++)
+		rate[i] = fluid->flows[i].active ? fluid->flows[i].share_MBps : 0;
+	return 0;
+}
+
+const struct sharing_policy sharing_performance = {
+	"performance", "eq. 19: the flows of an application end together, after a time set by its weight", true,
+	performance_rates};
