@@ -210,7 +210,7 @@ static int choose_model(const struct predict_options *options, struct prediction
 		return 0;
 	if (stated)
 		return command_misused(err, "--model has what --latency, --overhead, --gap and --eager say");
-	return calibration_load(options->model, &settings->model, err);
+	return calibration_model(options->model, json_read_file(options->model, err), &settings->model, err);
 }
 
 /* Of several runs of an interface, each is a capture of its own, one after the other. */

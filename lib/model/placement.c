@@ -248,16 +248,16 @@ static void read_solver(struct json_reader *reader, const json_t *root, struct p
 	solver->verified = json_may_boolean(reader, object, where, "verified", false);
 }
 
-/* Takes ownership of the document. */
-static struct placement *read_placement(const char *name, json_t *document, struct error *err)
+struct placement *placement_from_json(const char *name, json_t *document, struct error *err)
 {
 	struct error scratch = {0};
 	struct json_reader reader = {.file = name, .err = err ? err : &scratch};
-	struct placement *placement = calloc(1, sizeof *placement);
+	struct placement *placement = document ? calloc(1, sizeof *placement) : NULL;
 
 	if (!placement) {
+		if (document)
+			error_set(err, ENOMEM, "out of memory");
 		json_decref(document);
-		error_set(err, ENOMEM, "out of memory");
 		return NULL;
 	}
 	placement->document = document;
@@ -276,20 +276,6 @@ static struct placement *read_placement(const char *name, json_t *document, stru
 		return placement;
 	placement_destroy(placement);
 	return NULL;
-}
-
-struct placement *placement_read(const char *path, struct error *err)
-{
-	json_t *document = json_read_file(path, err);
-
-	return document ? read_placement(path, document, err) : NULL;
-}
-
-struct placement *placement_parse(const char *name, const char *text, size_t bytes, struct error *err)
-{
-	json_t *document = json_read_text(name, 0, text, bytes, err);
-
-	return document ? read_placement(name, document, err) : NULL;
 }
 
 void placement_destroy(struct placement *placement)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <base/json.h>
 #include <model/placement.h>
 
 enum { JOBS_SHOWN = 256, RACKS_SHOWN = 64, MACHINES_SHOWN = 512 };
@@ -193,11 +194,11 @@ static double zero_if_none(double value)
 int report_placement(FILE *out, const char *path, const char *random_path, const struct cluster *cluster, bool summary,
 		     struct error *err)
 {
-	struct placement *placement = placement_read(path, err), *random = NULL;
+	struct placement *placement = placement_from_json(path, json_read_file(path, err), err), *random = NULL;
 	const struct placement_totals *totals;
 
 	if (placement && random_path)
-		random = placement_read(random_path, err);
+		random = placement_from_json(random_path, json_read_file(random_path, err), err);
 	if (!placement || (random_path && !random)) {
 		placement_destroy(placement);
 		return error_code(err, EINVAL);

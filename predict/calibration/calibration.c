@@ -237,7 +237,7 @@ int calibration_save(const struct calibration *calibration, const char *path, st
 		err);
 }
 
-static int read_model(const char *name, json_t *root, struct loggps *model, struct error *err)
+int calibration_model(const char *name, json_t *root, struct loggps *model, struct error *err)
 {
 	static const char *const known[] = {"schema",  "latency_us", "overhead_us", "gap_ns",      "eager_bytes",
 					    "library", "hosts",      "send_us",     "round_trips", NULL};
@@ -254,14 +254,4 @@ static int read_model(const char *name, json_t *root, struct loggps *model, stru
 	model->eager_bytes = (uint64_t)json_need_integer(&reader, root, "", "eager_bytes", 0, (int64_t)1e15);
 	json_decref(root);
 	return reader.failed ? error_code(err, EINVAL) : 0;
-}
-
-int calibration_load(const char *path, struct loggps *model, struct error *err)
-{
-	return read_model(path, json_read_file(path, err), model, err);
-}
-
-int calibration_from_memory(const char *name, const char *text, size_t bytes, struct loggps *model, struct error *err)
-{
-	return read_model(name, json_read_text(name, 0, text, bytes, err), model, err);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/json.h>
 #include <predict/calibration/calibration.h>
 
 static void check(const struct loggps *model)
@@ -25,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = '\0';
-	if (calibration_from_memory("fuzz", text, size, &model, &err) == 0)
+	if (calibration_model("fuzz", json_read_text("fuzz", 0, text, size, &err), &model, &err) == 0)
 		check(&model);
 	else if (err.code == 0 || err.text[0] == '\0')
 		abort(); /* a refusal says why */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/json.h>
 #include <model/placement.h>
 
 static char *print(const struct placement *placement, size_t *bytes)
@@ -25,7 +26,9 @@ static char *print(const struct placement *placement, size_t *bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct error err = {0};
-	struct placement *placement = placement_parse("fuzz", (const char *)data, size, &err), *again;
+	struct placement *placement = placement_from_json(
+				 "fuzz", json_read_text("fuzz", 0, (const char *)data, size, &err), &err),
+			 *again;
 	char *text, *text_again;
 	size_t bytes, bytes_again;
 
@@ -35,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	text = print(placement, &bytes);
-	again = placement_parse("again", text, bytes, &err);
+	again = placement_from_json("again", json_read_text("again", 0, text, bytes, &err), &err);
 	if (!again)
 		abort();
 	text_again = print(again, &bytes_again);

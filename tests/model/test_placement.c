@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/json.h>
 #include <model/placement.h>
 
 static const struct placement_settings settings = {
@@ -62,7 +63,8 @@ Test(placement, reads_back_what_is_written)
 {
 	struct error err = {0};
 	char *text = print(sample, 2);
-	struct placement *placement = placement_parse("p.json", text, strlen(text), &err);
+	struct placement *placement =
+		placement_from_json("p.json", json_read_text("p.json", 0, text, strlen(text), &err), &err);
 	const struct placement_task *task;
 
 	cr_assert_not_null(placement, "%s", err.text);
@@ -115,7 +117,7 @@ static void expect_refusal(const char *text, const char *expected)
 {
 	struct error err = {0};
 
-	cr_expect_null(placement_parse("p.json", text, strlen(text), &err));
+	cr_expect_null(placement_from_json("p.json", json_read_text("p.json", 0, text, strlen(text), &err), &err));
 	cr_expect(strstr(err.text, expected) != NULL, "'%s' lacks '%s'", err.text, expected);
 }
 

@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 
+#include <base/json.h>
 #include <predict/calibration/calibration.h>
 
 /* The lines of messages that behave as LogGPS with L 7, o 2 us, G 0.5 ns a byte and S 5000 bytes. */
@@ -90,13 +91,15 @@ Test(calibration, its_file_is_read_as_it_was_written)
 	close(file);
 	cr_assert_eq(calibration_parse(make_lines(), &found, &err), 0);
 	cr_assert_eq(calibration_save(&found, path, &err), 0, "%s", err.text);
-	cr_assert_eq(calibration_load(path, &model, &err), 0, "%s", err.text);
+	cr_assert_eq(calibration_model(path, json_read_file(path, &err), &model, &err), 0, "%s", err.text);
 	cr_assert_float_eq(model.latency_ns, found.model.latency_ns, 1e-6);
 	cr_assert_float_eq(model.overhead_ns, found.model.overhead_ns, 1e-6);
 	cr_assert_float_eq(model.gap_ns, found.model.gap_ns, 1e-12);
 	cr_assert_eq(model.eager_bytes, found.model.eager_bytes);
 	cr_assert_null(model.hosts);
 	unlink(path);
-	cr_assert_lt(calibration_from_memory("m", "{\"schema\": \"nomora.curve/1\"}", 28, &model, &err), 0);
+	cr_assert_lt(calibration_model("m", json_read_text("m", 0, "{\"schema\": \"nomora.curve/1\"}", 28, &err),
+				       &model, &err),
+		     0);
 	cr_assert(strstr(err.text, "nomora.loggps/1"), "%s", err.text);
 }

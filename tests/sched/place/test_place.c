@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <base/json.h>
 #include <model/placement.h>
 #include <sched/place/place.h>
 
@@ -80,7 +81,7 @@ Test(place, a_job_stays_in_the_rack_with_room_for_it_and_the_answer_reads_back)
 	cr_assert(outcome.round.last.verified);
 	cr_assert_eq(place_print_json(&world, &outcome, out), 0);
 	cr_assert_eq(fclose(out), 0);
-	placement = placement_read(answer, &err);
+	placement = placement_from_json(answer, json_read_file(answer, &err), &err);
 	cr_assert(placement, "%s", err.text);
 	cr_assert_eq(placement->task_count, 3);
 	for (size_t i = 0; i < placement->task_count; i++)

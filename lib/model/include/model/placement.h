@@ -104,9 +104,11 @@ struct placement {
 	json_t *document; /* owns the strings */
 };
 
-/* These return NULL with err set on failure (file, field, expected value). */
-struct placement *placement_read(const char *path, struct error *err);
-struct placement *placement_parse(const char *name, const char *text, size_t bytes, struct error *err);
+/*
+ * Takes the document, which was read from the file `name`; NULL: it could not be read, as err says. NULL with err set
+ * (file, field, expected value) on failure.
+ */
+struct placement *placement_from_json(const char *name, json_t *document, struct error *err);
 void placement_destroy(struct placement *placement); /* NULL is legal */
 
 #endif

@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <jansson.h>
+
 #include <base/error.h>
 #include <predict/graph/graph.h>
 
@@ -49,9 +51,10 @@ double calibration_half_us(const struct loggps *model, uint64_t bytes);
 void calibration_print(const struct calibration *calibration, FILE *out);
 int calibration_save(const struct calibration *calibration, const char *path, struct error *err);
 
-/* Read a file of calibration_save(), and its text: only the model, which has no hosts. Return 0, or -errno with err
- * set. */
-int calibration_load(const char *path, struct loggps *model, struct error *err);
-int calibration_from_memory(const char *name, const char *text, size_t bytes, struct loggps *model, struct error *err);
+/*
+ * Takes what calibration_save() wrote to the file `name`; NULL: it could not be read, as err says. Fills only the
+ * model, which has no hosts. Returns 0, or -errno with err set.
+ */
+int calibration_model(const char *name, json_t *root, struct loggps *model, struct error *err);
 
 #endif
