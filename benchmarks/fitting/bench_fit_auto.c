@@ -75,7 +75,7 @@ static double fit_once(const char *text, size_t bytes, double *threshold_us)
 	struct fit_settings settings;
 	struct fit fit;
 	struct ns start = ns_now_cpu();
-	struct sweep *sweep = sweep_read(file_lines_from_memory("bench", text, bytes), &err);
+	struct sweep *sweep = sweep_read(file_lines_from_memory("bench", text, bytes, &err), &err);
 	double ms;
 
 	fit_settings_default(&settings);

@@ -60,7 +60,7 @@ static int read_graph(unsigned rounds, unsigned ranks, struct execution_graph *g
 	size_t bytes;
 	char *text = make_schedule(rounds, ranks, &bytes);
 	struct ns begin = ns_now_monotonic();
-	int code = text ? goal_read(file_lines_from_memory("schedule", text, bytes), &model, graph, &err) : -1;
+	int code = text ? goal_read(file_lines_from_memory("schedule", text, bytes, &err), &model, graph, &err) : -1;
 
 	*seconds = since_s(begin);
 	free(text);

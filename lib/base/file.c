@@ -108,12 +108,10 @@ enum { BUFFER_BYTES = 1 << 17 };
 
 struct file_lines *file_lines_open(const char *path, struct error *err)
 {
-	struct file_lines *lines = file_lines_from_memory(path, NULL, 0);
+	struct file_lines *lines = file_lines_from_memory(path, NULL, 0, err);
 
-	if (!lines) {
-		error_set(err, ENOMEM, "out of memory");
+	if (!lines)
 		return NULL;
-	}
 	lines->buffer = malloc(BUFFER_BYTES);
 	if (!lines->buffer) {
 		error_set(err, ENOMEM, "out of memory");
@@ -128,20 +126,18 @@ struct file_lines *file_lines_open(const char *path, struct error *err)
 	return lines;
 }
 
-struct file_lines *file_lines_from_memory(const char *name, const char *text, size_t bytes)
+struct file_lines *file_lines_from_memory(const char *name, const char *text, size_t bytes, struct error *err)
 {
 	struct file_lines *lines = calloc(1, sizeof *lines);
+	char *copy = lines ? strdup(strcmp(name, "-") == 0 ? "standard input" : name) : NULL;
 
-	if (!lines)
+	if (!copy) {
+		error_set(err, ENOMEM, "out of memory");
+		free(lines);
 		return NULL;
-	lines->name = strdup(strcmp(name, "-") == 0 ? "standard input" : name);
-	lines->text = text;
-	lines->text_left = bytes;
-	lines->line_limit = FILE_LINE_BYTES;
-	if (lines->name)
-		return lines;
-	free(lines);
-	return NULL;
+	}
+	*lines = (struct file_lines){.name = copy, .text = text, .text_left = bytes, .line_limit = FILE_LINE_BYTES};
+	return lines;
 }
 
 void file_lines_start(struct file_lines *lines, long number)

@@ -375,8 +375,8 @@ int dataflow_read_spark(struct dataflow *dataflow, const char *path, const struc
 int dataflow_parse_spark(struct dataflow *dataflow, const char *name, const char *text, size_t bytes,
 			 const struct dataflow_trace_options *options, struct error *err)
 {
-	struct file_lines *lines = file_lines_from_memory(name, text, bytes);
-	int code = lines ? read_log(dataflow, lines, options, err) : error_set(err, ENOMEM, "out of memory");
+	struct file_lines *lines = file_lines_from_memory(name, text, bytes, err);
+	int code = lines ? read_log(dataflow, lines, options, err) : -ENOMEM;
 
 	file_lines_close(lines);
 	return code;

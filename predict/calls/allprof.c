@@ -310,8 +310,8 @@ static int read_lines(struct mpi_run *run, uint32_t number, struct file_lines *l
 int mpi_parse_allprof(struct mpi_run *run, uint32_t rank, const char *name, const char *text, size_t bytes,
 		      struct error *err)
 {
-	struct file_lines *lines = file_lines_from_memory(name, text, bytes);
-	int code = lines ? read_lines(run, rank, lines, err) : error_set(err, ENOMEM, "out of memory");
+	struct file_lines *lines = file_lines_from_memory(name, text, bytes, err);
+	int code = lines ? read_lines(run, rank, lines, err) : -ENOMEM;
 
 	file_lines_close(lines);
 	return code;

@@ -50,13 +50,13 @@ static int announce(struct member *member, bool leaves, struct error *err)
 /* Returns the number of hosts, or -errno with err set if it is no list of peers or lacks this host. */
 static int64_t check_list(const struct peer *host, const char *text, struct error *err)
 {
-	struct file_lines *lines = file_lines_from_memory("the list received", text, strlen(text));
+	struct file_lines *lines = file_lines_from_memory("the list received", text, strlen(text), err);
 	struct peers peers = {0};
 	const struct peer *own;
 	int64_t count;
 
 	if (!lines)
-		return error_set(err, ENOMEM, "out of memory");
+		return -ENOMEM;
 	count = peers_parse(lines, &peers, err);
 	file_lines_close(lines);
 	if (count)

@@ -175,7 +175,7 @@ static struct jobs *make_jobs(const struct choice *choice)
 	/* without memory, fclose() may return 0 and the text be NULL */
 	if (stream && (fclose(stream) != 0 || !text))
 		made = false;
-	lines = made ? file_lines_from_memory("running jobs", text, bytes) : NULL;
+	lines = made ? file_lines_from_memory("running jobs", text, bytes, choice->err) : NULL;
 	if (!lines)
 		no_memory(choice);
 	else

@@ -104,12 +104,13 @@ static void take_lines(struct schedd *schedd, struct serve_call *call,
 	struct error err = {0};
 	json_int_t taken = 0;
 	char *line;
-	int code = 0;
+	int code;
 
 	if (!schedd_need_admin(schedd, call))
 		return;
-	lines = file_lines_from_memory("body", call->body, call->body_bytes);
-	while (lines && code == 0 && (code = file_lines_next(lines, &line, &err)) == 1) {
+	lines = file_lines_from_memory("body", call->body, call->body_bytes, &err);
+	code = lines ? 0 : -ENOMEM;
+	while (code == 0 && (code = file_lines_next(lines, &line, &err)) == 1) {
 		struct json_reader reader = {.file = "body", .line = file_lines_number(lines), .err = &err};
 		json_t *object = json_read_text("body", reader.line, line, strlen(line), &err);
 
@@ -119,7 +120,11 @@ static void take_lines(struct schedd *schedd, struct serve_call *call,
 		json_decref(object);
 	}
 	file_lines_close(lines);
-	schedd_reply_json(schedd, call, code < 0 ? (err.code == ENOENT ? 404 : 400) : 200,
+	schedd_reply_json(schedd, call,
+			  code < 0 ? (err.code == ENOENT   ? 404
+				      : err.code == ENOMEM ? 503
+							   : 400)
+				   : 200,
 			  code < 0 ? json_pack("{s:I, s:o}", "taken", taken, "error", json_message(err.text))
 				   : json_pack("{s:I}", "taken", taken));
 }

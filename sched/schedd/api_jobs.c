@@ -93,7 +93,7 @@ static unsigned submit_job(struct schedd *schedd, struct submission *submission,
 /* Lines are parsed one by one, so that each is stored as it was sent. */
 static int submit_line(struct schedd *schedd, struct submission *submission, const char *line, struct error *err)
 {
-	struct file_lines *one = file_lines_from_memory("body", line, strlen(line));
+	struct file_lines *one = file_lines_from_memory("body", line, strlen(line), err);
 	struct jobs *jobs;
 	int code;
 
@@ -206,7 +206,7 @@ static int begin_submission(struct schedd *schedd, struct serve_call *call, stru
 		return error_set(err, E2BIG, "the body has more than %d lines", LINES_MOST);
 	if (submissions)
 		schedd->submissions = submissions;
-	new.lines = file_lines_from_memory("body", call->body, call->body_bytes);
+	new.lines = file_lines_from_memory("body", call->body, call->body_bytes, err);
 	new.answers = json_array();
 	if (!submissions || !new.lines || !new.answers) {
 		free_submission(&new);

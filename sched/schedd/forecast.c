@@ -37,7 +37,7 @@ static json_t *totals_json(const struct live *live)
 
 static int submit_jobs(struct live *live, const struct forecast_request *request, double now_s, struct error *err)
 {
-	struct file_lines *lines = file_lines_from_memory("jobs", request->jobs, strlen(request->jobs));
+	struct file_lines *lines = file_lines_from_memory("jobs", request->jobs, strlen(request->jobs), err);
 	struct jobs *jobs = lines ? jobs_parse(lines, err) : NULL;
 	int code = jobs ? jobs_resolve(jobs, live_cluster(live), false, err) : error_code(err, ENOMEM);
 

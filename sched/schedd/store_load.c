@@ -214,7 +214,7 @@ static int load_job(sqlite3_stmt *row, void *context)
 {
 	struct loading *loading = context;
 	const char *line = text_at(row, 1);
-	struct file_lines *lines = file_lines_from_memory("state", line, strlen(line));
+	struct file_lines *lines = file_lines_from_memory("state", line, strlen(line), loading->err);
 	struct jobs *jobs = lines ? jobs_parse(lines, loading->err) : NULL;
 	int code = jobs ? 0 : error_code(loading->err, EINVAL);
 

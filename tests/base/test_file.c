@@ -140,7 +140,7 @@ Test(file, lines_are_the_same_plain_gzipped_and_from_memory)
 	for (int source = 0; source < 3; source++) {
 		struct file_lines *lines = source == 0   ? file_lines_open("p", &err)
 					   : source == 1 ? file_lines_open("z.gz", &err)
-							 : file_lines_from_memory("m", text, sizeof text - 1);
+							 : file_lines_from_memory("m", text, sizeof text - 1, &err);
 		char *line;
 
 		cr_assert_eq(file_lines_next(lines, &line, &err), 1);
@@ -193,14 +193,14 @@ Test(file, a_line_without_end_is_refused_at_one_mebibyte)
 	struct file_lines *lines;
 
 	memset(long_line, 'x', bytes);
-	lines = file_lines_from_memory("m", long_line, bytes);
+	lines = file_lines_from_memory("m", long_line, bytes, &err);
 	cr_assert_eq(file_lines_next(lines, &line, &err), -EINVAL);
 	cr_assert_str_eq(err.text, "m:1: line is longer than 1 MiB; is this a text file?");
 	file_lines_close(lines);
-	lines = file_lines_from_memory("m", long_line, bytes - 1);
+	lines = file_lines_from_memory("m", long_line, bytes - 1, &err);
 	cr_assert_eq(file_lines_next(lines, &line, &err), 1);
 	file_lines_close(lines);
-	lines = file_lines_from_memory("m", long_line, bytes);
+	lines = file_lines_from_memory("m", long_line, bytes, &err);
 	file_lines_limit(lines, 2 << 20);
 	cr_assert_eq(file_lines_next(lines, &line, &err), 1);
 	file_lines_close(lines);
@@ -230,7 +230,7 @@ Test(file, limits_and_fields)
 
 Test(file, lines_count_from_where_they_start)
 {
-	struct file_lines *lines = file_lines_from_memory("part", "a\nb\n", 4);
+	struct file_lines *lines = file_lines_from_memory("part", "a\nb\n", 4, NULL);
 	struct error err = {0};
 	char *line;
 
@@ -242,7 +242,7 @@ Test(file, lines_count_from_where_they_start)
 	cr_expect_str_eq(line, "b");
 	cr_expect_eq(file_lines_next(lines, &line, &err), 0);
 	file_lines_close(lines);
-	lines = file_lines_from_memory("-", "", 0);
+	lines = file_lines_from_memory("-", "", 0, &err);
 	cr_expect_str_eq(file_lines_name(lines), "standard input");
 	file_lines_close(lines);
 }

@@ -31,7 +31,7 @@ static char *shorten(const uint8_t *data, size_t size)
 
 static void read_one(enum batch_format format, const char *text, size_t size)
 {
-	struct file_lines *lines = file_lines_from_memory("fuzz", text, size);
+	struct file_lines *lines = file_lines_from_memory("fuzz", text, size, NULL);
 	struct workload_filter all = {.end_us = INT64_MAX, .fraction = 1, .speed_up = 1, .keep_single = true};
 	struct workload *workload = workload_create();
 	struct batch_report report;

@@ -8,7 +8,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct error err = {0};
-	struct coflow_trace *trace = coflow_read(file_lines_from_memory("fuzz", (const char *)data, size), &err);
+	struct coflow_trace *trace = coflow_read(file_lines_from_memory("fuzz", (const char *)data, size, &err), &err);
 	struct recovery_scenario *s;
 
 	if (!trace) {

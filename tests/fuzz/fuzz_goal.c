@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error err = {0};
 	double times[3];
 
-	if (goal_read(file_lines_from_memory("fuzz", (const char *)data, size), &model, &graph, &err) < 0) {
+	if (goal_read(file_lines_from_memory("fuzz", (const char *)data, size, &err), &model, &graph, &err) < 0) {
 		if (err.code == 0 || err.text[0] == '\0')
 			abort(); /* a refusal says why */
 	} else if (runtime_find(&graph, 0, 2000, &runtime, &err) == 0) {

@@ -21,8 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error err = {0};
 	uint64_t last = 0;
 
-	if (google_trace_read_machines(reader, file_lines_from_memory("m", text, first), &err) != 0 ||
-	    google_trace_read_tasks(reader, file_lines_from_memory("t", text + skip, size - skip), &err) != 0)
+	if (google_trace_read_machines(reader, file_lines_from_memory("m", text, first, &err), &err) != 0 ||
+	    google_trace_read_tasks(reader, file_lines_from_memory("t", text + skip, size - skip, &err), &err) != 0)
 		abort(); /* bad rows are only counted; nothing else can fail */
 	google_trace_reader_finish(reader, &err);
 	if (workload_finish(workload, &filter) != 0)

@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct file_lines *lines = file_lines_from_memory("fuzz", (const char *)data, size);
+	struct file_lines *lines = file_lines_from_memory("fuzz", (const char *)data, size, NULL);
 	struct workload *workload = workload_create();
 	struct error err = {0};
 

@@ -39,7 +39,7 @@ static void check(const struct job *job)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct file_lines *lines = file_lines_from_memory("fuzz", (const char *)data, size);
+	struct file_lines *lines = file_lines_from_memory("fuzz", (const char *)data, size, NULL);
 	struct error err = {0};
 	struct jobs *jobs;
 

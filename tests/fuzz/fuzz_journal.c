@@ -19,7 +19,7 @@ static void print_and_read(const struct journal_event *event, const struct clust
 
 	if (!journal_print_header(out, 1, default_rtt) || !journal_print(out, event) || fclose(out) != 0)
 		abort();
-	lines = file_lines_from_memory("again", text, bytes);
+	lines = file_lines_from_memory("again", text, bytes, &err);
 	reader = journal_reader_create(lines, &err);
 	if (!reader || journal_next(reader, &again, &err) != 1)
 		abort();
@@ -34,7 +34,7 @@ static void print_and_read(const struct journal_event *event, const struct clust
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct file_lines *lines = file_lines_from_memory("fuzz", (const char *)data, size);
+	struct file_lines *lines = file_lines_from_memory("fuzz", (const char *)data, size, NULL);
 	struct workload_filter all = {.end_us = INT64_MAX, .fraction = 1, .speed_up = 1, .keep_single = true};
 	struct workload *workload = workload_create();
 	struct curve_library *library = curve_library_create(NULL);
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	journal_reader_destroy(reader);
 	file_lines_close(lines);
 	err = (struct error){0};
-	lines = file_lines_from_memory("fuzz", (const char *)data, size);
+	lines = file_lines_from_memory("fuzz", (const char *)data, size, &err);
 	if (journal_read_workload(workload, library, lines, &counts, &err) == 0) {
 		if (workload_finish(workload, &all) != 0)
 			abort();

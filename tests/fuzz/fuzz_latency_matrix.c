@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct error err = {0};
-	struct file_lines *lines = file_lines_from_memory("fuzz", (const char *)data, size);
+	struct file_lines *lines = file_lines_from_memory("fuzz", (const char *)data, size, &err);
 	struct latency_matrix *matrix = lines ? latency_matrix_parse(lines, &err) : NULL;
 	struct latency_matrix *copy = latency_matrix_create();
 

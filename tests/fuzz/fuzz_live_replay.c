@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct file_lines *lines = file_lines_from_memory("fuzz", (const char *)data, size);
+	struct file_lines *lines = file_lines_from_memory("fuzz", (const char *)data, size, NULL);
 	struct live_replayed replayed;
 	struct error err = {0};
 

@@ -28,7 +28,7 @@ static void check_members(const struct peers *members)
 	}
 	if (fclose(out) != 0)
 		abort();
-	lines = file_lines_from_memory("members", text, bytes);
+	lines = file_lines_from_memory("members", text, bytes, &err);
 	if (!lines || (members->count > 0 && peers_parse(lines, &again, &err) != 0) || again.count != members->count ||
 	    (again.count > 0 && strcmp(again.items[0].rack, members->items[0].rack) != 0))
 		abort();

@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct error err = {0};
-	struct file_lines *lines = file_lines_from_memory("fuzz", (const char *)data, size);
+	struct file_lines *lines = file_lines_from_memory("fuzz", (const char *)data, size, &err);
 	struct peers peers;
 
 	if (!lines)

@@ -25,7 +25,7 @@ static void check(const struct rtt_samples *samples)
 			abort();
 	}
 	fclose(out);
-	lines = file_lines_from_memory("again", text, bytes);
+	lines = file_lines_from_memory("again", text, bytes, NULL);
 	if (rtt_samples_parse(lines, &again, NULL) != 0 || again.count != samples->count ||
 	    again.items[0].sent_at.v != samples->items[0].sent_at.v)
 		abort();
@@ -36,7 +36,7 @@ static void check(const struct rtt_samples *samples)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct file_lines *lines = file_lines_from_memory("fuzz", (const char *)data, size);
+	struct file_lines *lines = file_lines_from_memory("fuzz", (const char *)data, size, NULL);
 	struct rtt_samples samples;
 	struct error err = {0};
 

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		free(series.values);
 	}
-	lines = file_lines_from_memory("fuzz", text, size);
+	lines = file_lines_from_memory("fuzz", text, size, &err);
 	if (lines && series_parse_netem(lines, &table, &err) == 0) {
 		if (table.rows == 0)
 			abort();

@@ -27,7 +27,7 @@ static void check_jobs(const json_t *jobs)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct file_lines *lines = file_lines_from_memory("input", (const char *)data, size);
+	struct file_lines *lines = file_lines_from_memory("input", (const char *)data, size, NULL);
 	struct slurm_running_report report;
 	struct error err = {0};
 	json_t *jobs = lines ? slurm_running_read(lines, &report, &err) : NULL;

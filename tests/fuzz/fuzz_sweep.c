@@ -35,7 +35,7 @@ static void check_levels(const struct observations *observations)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct error err = {0};
-	struct sweep *sweep = sweep_read(file_lines_from_memory("fuzz", (const char *)data, size), &err);
+	struct sweep *sweep = sweep_read(file_lines_from_memory("fuzz", (const char *)data, size, &err), &err);
 	struct observations observations;
 
 	if (!sweep) {

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct error err = {0};
 	struct sweep_log_reader *reader =
-		sweep_log_open(file_lines_from_memory("fuzz", (const char *)data, size), &err);
+		sweep_log_open(file_lines_from_memory("fuzz", (const char *)data, size, &err), &err);
 	struct sweep_log_event event;
 	int status = 0;
 

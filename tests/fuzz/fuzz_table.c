@@ -8,7 +8,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct expression_table table;
 	struct error err = {0};
 
-	if (expression_table_read(file_lines_from_memory("fuzz.csv", (const char *)data, size), &table, &err) == 0) {
+	if (expression_table_read(file_lines_from_memory("fuzz.csv", (const char *)data, size, &err), &table, &err) ==
+	    0) {
 		for (size_t k = 0; k < table.columns; k++)
 			expression_table_check_column(&table, k, &err);
 		expression_table_find_column(&table, "x");

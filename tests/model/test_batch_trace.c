@@ -16,7 +16,7 @@ static struct error err;
 static int read_text(enum batch_format format, const char *text, bool strict)
 {
 	struct workload_filter all = {.end_us = INT64_MAX, .fraction = 1, .speed_up = 1, .keep_single = true};
-	struct file_lines *lines = file_lines_from_memory("test", text, strlen(text));
+	struct file_lines *lines = file_lines_from_memory("test", text, strlen(text), &err);
 	int code;
 
 	workload = workload_create();
@@ -156,7 +156,7 @@ Test(batch_trace, a_damaged_end_is_counted)
 {
 	static const char text[] = "1 0 0 10 1 -1 -1 1 -1 -1 1 1 1 1 1 -1 -1 -1\n"
 				   "2 0 0 10 1 -1 -1 1 -1 -1 1 1 1 1 1 -1 -1 -1 and a line that is too long\n";
-	struct file_lines *lines = file_lines_from_memory("test", text, sizeof text - 1);
+	struct file_lines *lines = file_lines_from_memory("test", text, sizeof text - 1, &err);
 
 	file_lines_limit(lines, 60);
 	workload = workload_create();
@@ -367,7 +367,7 @@ Test(batch_trace, a_graph_between_the_tasks_that_are_kept)
 {
 	static const char text[] = "job,submit,run,tasks,graph\na,0,90,2,ring\na,0,9,2,ring\na,0,90,2,ring\n";
 	struct workload_filter late = {.begin_us = 20000000, .end_us = INT64_MAX, .fraction = 1, .speed_up = 1};
-	struct file_lines *lines = file_lines_from_memory("test", text, strlen(text));
+	struct file_lines *lines = file_lines_from_memory("test", text, strlen(text), &err);
 	struct job_graph *graph;
 
 	workload = workload_create();
@@ -457,7 +457,7 @@ Test(batch_trace, hundreds_of_millions_of_tasks_outside_the_window)
 	for (int j = 0; j < JOBS; j++)
 		length += (size_t)snprintf(text + length, ROW, "%d %d 0 1000 %d -1 -1 -1 -1 -1 1 1 1 1 1 1 -1 -1\n", j,
 					   j * GAP_S, TASKS);
-	lines = file_lines_from_memory("test", text, length);
+	lines = file_lines_from_memory("test", text, length, &err);
 	workload = workload_create();
 	workload->early = &filter;
 	cr_assert_eq(batch_trace_read(workload, BATCH_SWF, lines, true, &report, &err), 0, "%s", err.text);
@@ -483,7 +483,7 @@ Test(batch_trace, an_early_filter_leaves_out_what_the_late_one_would)
 	size_t jobs[2], tasks[2];
 
 	for (int early = 0; early < 2; early++) {
-		struct file_lines *lines = file_lines_from_memory("test", text, strlen(text));
+		struct file_lines *lines = file_lines_from_memory("test", text, strlen(text), &err);
 
 		workload_destroy(workload);
 		workload = workload_create();

@@ -33,12 +33,12 @@ TestSuite(google_trace, .fini = stop);
 
 static int machines(const char *text)
 {
-	return google_trace_read_machines(reader, file_lines_from_memory("m.csv", text, strlen(text)), &err);
+	return google_trace_read_machines(reader, file_lines_from_memory("m.csv", text, strlen(text), &err), &err);
 }
 
 static int tasks(const char *text)
 {
-	return google_trace_read_tasks(reader, file_lines_from_memory("t.csv", text, strlen(text)), &err);
+	return google_trace_read_tasks(reader, file_lines_from_memory("t.csv", text, strlen(text), &err), &err);
 }
 
 static void finish(void)

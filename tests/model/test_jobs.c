@@ -11,7 +11,7 @@
 
 static struct jobs *parse(const char *text, struct error *err)
 {
-	struct file_lines *lines = file_lines_from_memory("j.jsonl", text, strlen(text));
+	struct file_lines *lines = file_lines_from_memory("j.jsonl", text, strlen(text), err);
 	struct jobs *jobs = jobs_parse(lines, err);
 
 	file_lines_close(lines);

@@ -47,7 +47,7 @@ static char *join(const char *a, const char *b)
 
 static struct workload *read_text(const char *text, struct journal_counts *counts, struct error *err)
 {
-	struct file_lines *lines = file_lines_from_memory("test", text, strlen(text));
+	struct file_lines *lines = file_lines_from_memory("test", text, strlen(text), err);
 	struct workload *workload = workload_create();
 	struct curve_library *library = curve_library_create(NULL);
 	int code = journal_read_workload(workload, library, lines, counts, err);
@@ -63,7 +63,7 @@ static struct workload *read_text(const char *text, struct journal_counts *count
 Test(journal, prints_what_it_reads)
 {
 	char *text = join(head, events), *printed = NULL;
-	struct file_lines *lines = file_lines_from_memory("test", text, strlen(text));
+	struct file_lines *lines = file_lines_from_memory("test", text, strlen(text), NULL);
 	struct error err = {0};
 	struct journal_reader *reader = journal_reader_create(lines, &err);
 	struct journal_event event;
@@ -107,7 +107,7 @@ Test(journal, prints_decisions_curves_and_calls_as_it_reads_them)
 		"\"rtt_us\": "
 		"[0.0, 1000000000.0]}\n";
 	char *text = join("{\"schema\": \"nomora.journal/1\", \"origin_s\": 0.0}\n", more), *printed = NULL;
-	struct file_lines *lines = file_lines_from_memory("test", text, strlen(text));
+	struct file_lines *lines = file_lines_from_memory("test", text, strlen(text), NULL);
 	struct error err = {0};
 	struct journal_reader *reader = journal_reader_create(lines, &err);
 	struct journal_event event;
@@ -150,7 +150,7 @@ Test(journal, begins_with_its_schema)
 	};
 
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-		struct file_lines *lines = file_lines_from_memory("test", bad[i][0], strlen(bad[i][0]));
+		struct file_lines *lines = file_lines_from_memory("test", bad[i][0], strlen(bad[i][0]), NULL);
 		struct error err = {0};
 
 		cr_assert_null(journal_reader_create(lines, &err), "%s", bad[i][0]);

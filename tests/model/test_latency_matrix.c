@@ -23,7 +23,7 @@
 
 static struct latency_matrix *parse(const char *text, struct error *err)
 {
-	struct file_lines *lines = file_lines_from_memory("m.csv", text, strlen(text));
+	struct file_lines *lines = file_lines_from_memory("m.csv", text, strlen(text), err);
 	struct latency_matrix *matrix = latency_matrix_parse(lines, err);
 
 	file_lines_close(lines);

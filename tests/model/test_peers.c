@@ -9,7 +9,7 @@
 
 static int parse(const char *text, struct peers *peers, struct error *err)
 {
-	struct file_lines *lines = file_lines_from_memory("peers", text, strlen(text));
+	struct file_lines *lines = file_lines_from_memory("peers", text, strlen(text), err);
 	int code = peers_parse(lines, peers, err);
 
 	file_lines_close(lines);

@@ -178,7 +178,7 @@ Test(coflow, is_a_scenario_at_a_second)
 	/* Coflow 1: port 0 sends 60 MB to port 2 and 30 to port 3, port 1 as much; port 2 is the busiest: 120 MB. */
 	const char *text = "4 2\n1 1000 2 0 1 2 2:120.0 3:60.0\n2 500000 1 0 1 1:5\n";
 	struct error err = {0};
-	struct coflow_trace *trace = coflow_read(file_lines_from_memory("t", text, strlen(text)), &err);
+	struct coflow_trace *trace = coflow_read(file_lines_from_memory("t", text, strlen(text), &err), &err);
 	struct recovery_scenario *s;
 
 	cr_assert_not_null(trace, "%s", err.text);
@@ -201,7 +201,7 @@ Test(coflow, a_scenario_has_the_servers_tasks_and_flows)
 {
 	const char *text = "3 3\n7 0 2 1 3 2 2:20 3:20\n\n 8 1500 1\t2 1 1:9\n9 1501 1 2 1 1:1\n";
 	struct error err = {0};
-	struct coflow_trace *trace = coflow_read(file_lines_from_memory("t", text, strlen(text)), &err);
+	struct coflow_trace *trace = coflow_read(file_lines_from_memory("t", text, strlen(text), &err), &err);
 	struct recovery_scenario *s;
 
 	cr_assert_not_null(trace, "%s", err.text);
@@ -259,7 +259,7 @@ Test(coflow, ports_begin_with_0_or_1)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct error err = {0};
 		struct coflow_trace *trace =
-			coflow_read(file_lines_from_memory("t", cases[i].text, strlen(cases[i].text)), &err);
+			coflow_read(file_lines_from_memory("t", cases[i].text, strlen(cases[i].text), &err), &err);
 		struct recovery_scenario *s = trace ? coflow_scenario(trace, 0, 1, &err) : NULL;
 
 		cr_expect_str_eq(err.text, cases[i].error);
@@ -274,7 +274,7 @@ Test(coflow, one_port_is_port_0)
 {
 	static const char text[] = "1 1\n1 0 1 0 1 0:9\n";
 	struct error err = {0};
-	struct coflow_trace *trace = coflow_read(file_lines_from_memory("t", text, strlen(text)), &err);
+	struct coflow_trace *trace = coflow_read(file_lines_from_memory("t", text, strlen(text), &err), &err);
 
 	cr_assert(trace, "%s", err.text);
 	cr_expect_eq(coflow_port_count(trace), 1);
@@ -301,7 +301,7 @@ Test(coflow, refuses_with_the_line_and_the_field)
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		struct error err = {0};
 
-		cr_expect_null(coflow_read(file_lines_from_memory("t", bad[i][0], strlen(bad[i][0])), &err), "%s",
+		cr_expect_null(coflow_read(file_lines_from_memory("t", bad[i][0], strlen(bad[i][0]), &err), &err), "%s",
 			       bad[i][0]);
 		cr_expect_eq(strncmp(err.text, bad[i][1], strlen(bad[i][1])), 0, "%s", err.text);
 	}
@@ -323,7 +323,8 @@ Test(coflow, refuses)
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct error err = {0};
 
-		cr_expect_null(coflow_read(file_lines_from_memory("t", bad[i], strlen(bad[i])), &err), "%s", bad[i]);
+		cr_expect_null(coflow_read(file_lines_from_memory("t", bad[i], strlen(bad[i]), &err), &err), "%s",
+			       bad[i]);
 		cr_expect(strncmp(err.text, "t:", 2) == 0, "%s", err.text);
 	}
 }

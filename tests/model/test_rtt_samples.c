@@ -9,7 +9,7 @@
 
 static int parse(const char *text, struct rtt_samples *samples, struct error *err)
 {
-	struct file_lines *lines = file_lines_from_memory("test", text, strlen(text));
+	struct file_lines *lines = file_lines_from_memory("test", text, strlen(text), err);
 	int code = rtt_samples_parse(lines, samples, err);
 
 	file_lines_close(lines);

@@ -20,7 +20,7 @@ static int parse(const char *head, int values, const char *tail, struct rtt_seri
 	for (int v = 0; v < values; v++)
 		used += (size_t)snprintf(text + used, sizeof text - used, "%d\n", v + 1);
 	used += (size_t)snprintf(text + used, sizeof text - used, "%s", tail);
-	lines = file_lines_from_memory("test", text, used);
+	lines = file_lines_from_memory("test", text, used, err);
 	code = rtt_series_parse(series, lines, err);
 	file_lines_close(lines);
 	return code;

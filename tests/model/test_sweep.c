@@ -17,7 +17,7 @@
 static struct sweep *read_text(const char *text, struct error *err)
 {
 	*err = (struct error){0};
-	return sweep_read(file_lines_from_memory("s.csv", text, strlen(text)), err);
+	return sweep_read(file_lines_from_memory("s.csv", text, strlen(text), err), err);
 }
 
 static void make_path(char *path, size_t bytes)

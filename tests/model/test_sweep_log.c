@@ -19,7 +19,7 @@ static struct sweep_log_reader *read_back(json_t *json, struct sweep_log_event *
 	size_t bytes = json_dumpb(json, text, sizeof text, JSON_COMPACT | JSON_REAL_PRECISION(12));
 
 	json_decref(json);
-	reader = sweep_log_open(file_lines_from_memory("s.log", text, bytes), &err);
+	reader = sweep_log_open(file_lines_from_memory("s.log", text, bytes, &err), &err);
 	cr_assert_not_null(reader);
 	cr_assert_eq(sweep_log_next(reader, event, &err), 1, "%s", err.text);
 	return reader;
@@ -100,7 +100,8 @@ Test(sweep_log, an_attempt_of_an_earlier_version_has_no_delays_and_was_checked_b
 				   "{\"event\":\"attempt\",\"delay_us\":5,\"attempt\":1,\"rtt_by\":\"pong\"}\n";
 	struct error err = {0};
 	struct sweep_log_event event;
-	struct sweep_log_reader *reader = sweep_log_open(file_lines_from_memory("s.log", text, sizeof text - 1), &err);
+	struct sweep_log_reader *reader =
+		sweep_log_open(file_lines_from_memory("s.log", text, sizeof text - 1, &err), &err);
 
 	cr_assert_eq(sweep_log_next(reader, &event, &err), 1, "%s", err.text);
 	cr_assert_eq(event.attempt.rtt_by, SWEEP_LOG_RTT_PING);
@@ -181,7 +182,8 @@ Test(sweep_log, a_line_cut_off_is_skipped_and_a_wrong_one_is_named)
 		"{\"event\":\"att\n{\"event\":\"news\"}\n{\"event\":\"accepted\",\"delay_us\":-1,\"attempt\":1}\n";
 	struct error err = {0};
 	struct sweep_log_event event;
-	struct sweep_log_reader *reader = sweep_log_open(file_lines_from_memory("s.log", text, sizeof text - 1), &err);
+	struct sweep_log_reader *reader =
+		sweep_log_open(file_lines_from_memory("s.log", text, sizeof text - 1, &err), &err);
 
 	cr_assert_eq(sweep_log_next(reader, &event, &err), 1);
 	cr_assert_eq(event.kind, SWEEP_LOG_OTHER);
@@ -193,7 +195,7 @@ Test(sweep_log, a_line_cut_off_is_skipped_and_a_wrong_one_is_named)
 
 static int first_code(const char *line, struct sweep_log_event *event, struct error *err)
 {
-	struct sweep_log_reader *reader = sweep_log_open(file_lines_from_memory("s.log", line, strlen(line)), err);
+	struct sweep_log_reader *reader = sweep_log_open(file_lines_from_memory("s.log", line, strlen(line), err), err);
 	int code = sweep_log_next(reader, event, err);
 
 	sweep_log_close(reader);

@@ -181,7 +181,7 @@ Test(workload, a_curve_keeps_its_number_and_a_job_its_note)
 
 static int read_curves(struct workload *workload, const char *text, struct error *err)
 {
-	struct file_lines *lines = file_lines_from_memory("j.csv", text, strlen(text));
+	struct file_lines *lines = file_lines_from_memory("j.csv", text, strlen(text), err);
 	int code = job_curves_read(workload, lines, err);
 
 	file_lines_close(lines);

@@ -20,7 +20,7 @@ static double time_of(const char *text, double latency_ns)
 	struct runtime runtime;
 	double time;
 
-	cr_assert_eq(goal_read(file_lines_from_memory("test", text, strlen(text)), &model, &graph, &err), 0, "%s",
+	cr_assert_eq(goal_read(file_lines_from_memory("test", text, strlen(text), &err), &model, &graph, &err), 0, "%s",
 		     err.text);
 	cr_assert_eq(runtime_find(&graph, 0, 10000, &runtime, &err), 0, "%s", err.text);
 	time = runtime_at(&runtime, latency_ns);
@@ -128,7 +128,7 @@ Test(goal, dissemination_takes_as_long_as_in_LogGOPSim)
 		fputs("}\n", out);
 	}
 	fclose(out);
-	cr_assert_eq(goal_read(file_lines_from_memory("test", text, bytes), &defaults, &graph, &err), 0, "%s",
+	cr_assert_eq(goal_read(file_lines_from_memory("test", text, bytes, &err), &defaults, &graph, &err), 0, "%s",
 		     err.text);
 	cr_assert_eq(runtime_find(&graph, 2500, 5000, &runtime, &err), 0, "%s", err.text);
 	cr_assert_float_eq(runtime_at(&runtime, 2500), 22000, 1e-6);
@@ -276,8 +276,8 @@ Test(goal, equals_a_plain_simulation_at_every_latency)
 
 		make_program(&rng, &program);
 		text = program_text(&program);
-		cr_assert_eq(goal_read(file_lines_from_memory("test", text, strlen(text)), &model, &graph, &err), 0,
-			     "%s", err.text);
+		cr_assert_eq(goal_read(file_lines_from_memory("test", text, strlen(text), &err), &model, &graph, &err),
+			     0, "%s", err.text);
 		cr_assert_eq(runtime_find(&graph, 0, 5000, &runtime, &err), 0, "%s", err.text);
 		for (int i = 0; i < 20; i++) {
 			double latency_ns = 5000.0 * i / 19, expected = simulate(&program, latency_ns);
@@ -321,8 +321,8 @@ Test(goal, refusals_name_line_and_reason)
 		struct execution_graph graph;
 		struct error err = {0};
 
-		cr_assert_lt(goal_read(file_lines_from_memory("test", cases[i].text, strlen(cases[i].text)), &model,
-				       &graph, &err),
+		cr_assert_lt(goal_read(file_lines_from_memory("test", cases[i].text, strlen(cases[i].text), &err),
+				       &model, &graph, &err),
 			     0);
 		cr_assert(strstr(err.text, cases[i].expected), "'%s', expected '%s'", err.text, cases[i].expected);
 		execution_graph_free(&graph);

@@ -50,7 +50,7 @@ static struct curve *measure(const struct world *world, uint64_t seed)
 		}
 	}
 	fclose(out);
-	sweep = sweep_read(file_lines_from_memory("world", text, bytes), &err);
+	sweep = sweep_read(file_lines_from_memory("world", text, bytes, &err), &err);
 	cr_assert(sweep, "%s", err.text);
 	free(text);
 	fit_settings_default(&settings);

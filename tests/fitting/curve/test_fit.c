@@ -52,7 +52,7 @@ static struct sweep *draw(const struct truth *truth, double noise, double end_us
 				as_times ? 60 / p : 50000 * p);
 		}
 	fclose(out);
-	sweep = sweep_read(file_lines_from_memory("draw", text, bytes), &err);
+	sweep = sweep_read(file_lines_from_memory("draw", text, bytes, &err), &err);
 	cr_assert(sweep, "%s", err.text);
 	free(text);
 	return sweep;
@@ -82,7 +82,7 @@ static struct sweep *draw_more(const struct sweep *sweep, const struct truth *tr
 				50000 * (truth_at(truth, x) + noise * rng_normal(&rng)));
 		}
 	fclose(out);
-	more = sweep_read(file_lines_from_memory("more", text, bytes), &err);
+	more = sweep_read(file_lines_from_memory("more", text, bytes, &err), &err);
 	cr_assert(more, "%s", err.text);
 	free(text);
 	return more;
@@ -165,7 +165,7 @@ static struct sweep *draw_drifting(bool references, bool times)
 		}
 	}
 	fclose(out);
-	sweep = sweep_read(file_lines_from_memory("drifting", text, bytes), &err);
+	sweep = sweep_read(file_lines_from_memory("drifting", text, bytes, &err), &err);
 	cr_assert(sweep, "%s", err.text);
 	free(text);
 	return sweep;
@@ -279,7 +279,7 @@ static bool assert_cliff(double last_us, double next_us, double height, double n
 		used += snprintf(text + used, sizeof text - (size_t)used, "%g,%.6f\n", levels[i / 3],
 				 p * (1 + noise * rng_normal(&rng)));
 	}
-	sweep = sweep_read(file_lines_from_memory("cliff", text, (size_t)used), &err);
+	sweep = sweep_read(file_lines_from_memory("cliff", text, (size_t)used, &err), &err);
 	cr_assert(sweep, "%s", err.text);
 	fit_settings_default(&settings);
 	fit_sweep(sweep, &settings, &fit);
@@ -505,7 +505,7 @@ Test(fit, the_same_seed_gives_the_same_curve)
 
 static int prepare_text(const char *text, struct observations *observations, struct error *err)
 {
-	struct sweep *sweep = sweep_read(file_lines_from_memory("s.csv", text, strlen(text)), err);
+	struct sweep *sweep = sweep_read(file_lines_from_memory("s.csv", text, strlen(text), err), err);
 	int rc;
 
 	cr_assert(sweep, "%s", err->text);

@@ -9,7 +9,7 @@
 
 static int read_text(const char *text, struct expression_table *table, struct error *err)
 {
-	return expression_table_read(file_lines_from_memory("data.csv", text, strlen(text)), table, err);
+	return expression_table_read(file_lines_from_memory("data.csv", text, strlen(text), err), table, err);
 }
 
 Test(table, separators_comments_and_headers_are_found)

@@ -17,7 +17,7 @@ static const struct observation_settings plainly;
 static int prepare(const char *text, const struct observation_settings *settings, struct observations *out,
 		   struct error *err)
 {
-	struct sweep *sweep = sweep_read(file_lines_from_memory("s.csv", text, strlen(text)), err);
+	struct sweep *sweep = sweep_read(file_lines_from_memory("s.csv", text, strlen(text), err), err);
 	int code;
 
 	cr_assert_not_null(sweep, "%s", err->text);

@@ -10,7 +10,7 @@
 
 static int parse(const char *text, struct stamp_keys *keys, struct error *err)
 {
-	struct file_lines *lines = file_lines_from_memory("keys", text, strlen(text));
+	struct file_lines *lines = file_lines_from_memory("keys", text, strlen(text), err);
 	int code = stamp_keys_parse(lines, keys, err);
 
 	file_lines_close(lines);

@@ -160,7 +160,7 @@ Test(latency_view, loads_a_matrix_and_counts_what_it_left_out)
 				   "m1,m0,11,22,33,0,100,1\n"
 				   "m0,stranger,1,2,3,0,100,1\n"
 				   "m0,m2,,,,1,0,1\n";
-	struct file_lines *lines = file_lines_from_memory("mesh.csv", text, sizeof text - 1);
+	struct file_lines *lines = file_lines_from_memory("mesh.csv", text, sizeof text - 1, NULL);
 	struct error err = {0};
 	struct latency_matrix *matrix = latency_matrix_parse(lines, &err);
 	struct latency_view_load loaded;
@@ -186,7 +186,7 @@ Test(latency_view, a_pair_that_never_answered_is_unreachable_and_one_of_another_
 				   "m0,m2,,,,1,0,100\n"
 				   "m1,m2,40,50,60,0,100,99\n"
 				   "m2,m1,40,50,60,0,100,201\n";
-	struct file_lines *lines = file_lines_from_memory("mesh.csv", text, sizeof text - 1);
+	struct file_lines *lines = file_lines_from_memory("mesh.csv", text, sizeof text - 1, NULL);
 	struct error err = {0};
 	struct latency_matrix *matrix = latency_matrix_parse(lines, &err);
 	struct latency_view_load loaded;

@@ -310,7 +310,7 @@ Test(live_random, a_journal_of_its_calls_leads_to_the_same_decisions)
 	cr_assert_gt(seen, 300);
 	cr_expect_gt(live_totals(live).moves, 0, "%d", (int)live_totals(live).moves);
 	fclose(journal.out);
-	lines = file_lines_from_memory("journal", text, bytes);
+	lines = file_lines_from_memory("journal", text, bytes, &err);
 	cr_assert_eq(live_replay(lines, NULL, &replayed, &err), 0, "%s", err.text);
 	cr_expect_eq(replayed.recorded, seen);
 	cr_expect_eq(replayed.decisions, seen);

@@ -278,7 +278,7 @@ static void check_replay(struct world *world)
 	struct error err = {0};
 
 	fflush(world->journal);
-	lines = file_lines_from_memory("journal", world->text, world->bytes);
+	lines = file_lines_from_memory("journal", world->text, world->bytes, &err);
 	cr_assert_eq(live_replay(lines, NULL, &replayed, &err), 0, "%s", err.text);
 	cr_assert_eq(replayed.recorded, world->seen);
 	cr_assert_eq(replayed.decisions, world->seen);

@@ -85,7 +85,7 @@ static void step(struct live *live, struct journal *journal, double now_s)
 /* Replays the text of a journal. */
 static int replay_text(const char *text, size_t bytes, FILE *made, struct live_replayed *replayed, struct error *err)
 {
-	struct file_lines *lines = file_lines_from_memory("journal", text, bytes);
+	struct file_lines *lines = file_lines_from_memory("journal", text, bytes, err);
 	int code = live_replay(lines, made, replayed, err);
 
 	file_lines_close(lines);

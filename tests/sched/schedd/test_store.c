@@ -455,7 +455,7 @@ static struct live *make_live_with_job(struct store *store)
 	struct curve *curve = curve_from_table("flat", flat, 2, &err);
 	char *text = curve_to_text(curve, &err);
 	struct live *live = make_live();
-	struct file_lines *lines = file_lines_from_memory("jobs", line, strlen(line));
+	struct file_lines *lines = file_lines_from_memory("jobs", line, strlen(line), &err);
 	struct jobs *jobs = jobs_parse(lines, &err);
 
 	cr_assert_not_null(jobs, "%s", err.text);

@@ -432,7 +432,7 @@ int nist_read(const char *path, struct nist_set *set, struct error *err)
 
 int nist_read_memory(const char *name, const char *text, size_t bytes, struct nist_set *set, struct error *err)
 {
-	struct file_lines *lines = file_lines_from_memory(name, text, bytes);
+	struct file_lines *lines = file_lines_from_memory(name, text, bytes, err);
 
 	*set = (struct nist_set){0};
 	return lines ? read_lines(lines, set, err) : error_set(err, ENOMEM, "not enough memory to read %s", name);

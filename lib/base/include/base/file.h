@@ -50,7 +50,8 @@ char *file_read_all(const char *path, size_t limit, size_t *bytes, struct error 
 struct file_lines;
 enum { FILE_LINE_BYTES = 1 << 20 };
 struct file_lines *file_lines_open(const char *path, struct error *err);
-struct file_lines *file_lines_from_memory(const char *name, const char *text, size_t bytes); /* text is not copied */
+/* The text is not copied. */
+struct file_lines *file_lines_from_memory(const char *name, const char *text, size_t bytes, struct error *err);
 
 /*
  * Sets the number of the next line. If the lines are a part of a larger text, messages then give the line in that text.
