@@ -138,9 +138,15 @@ static int find_runs(const struct problem *problem, const struct fit_candidate *
 	more.work = more.root_weight + more.count;
 	for (size_t k = 0; k < sizeof runs_tried / sizeof runs_tried[0] && decision->runs == 0; k++) {
 		struct best_profile found;
+		int code;
 
 		merge_levels(problem, truth, run_weight * (double)runs_tried[k], decision, &more);
-		if (!search_candidate(&more, rival->family, rival->form, NAN, &found))
+		code = search_candidate(&more, rival->family, rival->form, NAN, &found);
+		if (code < 0) {
+			free(more.x);
+			return code;
+		}
+		if (code == 0)
 			break;
 		if (found.solution.rss >= plain_misfit * variance)
 			decision->runs = runs_tried[k];

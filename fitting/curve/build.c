@@ -31,13 +31,14 @@ static int baseline_column(const struct problem *problem, const struct fit_candi
 
 /*
  * Returns the covariance of the free parameters (coefficients and shape constants), by QR (linear_fit()) of the curve's
- * derivatives at the levels of delay. The caller multiplies it by the noise variance and frees it. Returns NULL if
- * the design is rank-deficient or memory runs out.
+ * derivatives at the levels of delay. The caller multiplies it by the noise variance and frees it. It is NULL if
+ * the design is rank-deficient. Returns 0 or -ENOMEM.
  */
-static double *free_covariance(const struct problem *problem, const struct fit_candidate *candidate, size_t size)
+static int free_covariance(const struct problem *problem, const struct fit_candidate *candidate, size_t size,
+			   double **covariance)
 {
 	struct linear_workspace *workspace = linear_workspace_create(problem->count, size);
-	double *matrix = malloc(problem->count * size * sizeof *matrix), *covariance = NULL, row[COLUMNS_MAXIMUM + 1];
+	double *matrix = malloc(problem->count * size * sizeof *matrix), row[COLUMNS_MAXIMUM + 1];
 	struct profile profile = candidate_profile(candidate);
 	struct linear_result result;
 	struct linear_problem linear = {.rows = problem->count,
@@ -45,10 +46,10 @@ static double *free_covariance(const struct problem *problem, const struct fit_c
 					.matrix = matrix,
 					.response = problem->y,
 					.weights = problem->weight};
+	int code = workspace && matrix ? 0 : -ENOMEM;
 
-	if (!workspace || !matrix)
-		goto out;
-	for (size_t i = 0; i < problem->count; i++) {
+	*covariance = NULL;
+	for (size_t i = 0; code == 0 && i < problem->count; i++) {
 		profile_row(problem, &profile, problem->x[i], row);
 		for (size_t k = 0; k < candidate->coefficient_count; k++)
 			matrix[k * problem->count + i] = row[k];
@@ -65,15 +66,15 @@ static double *free_covariance(const struct problem *problem, const struct fit_c
 				(2 * step);
 		}
 	}
-	if (linear_fit(workspace, &linear, &result) != LINEAR_OK)
-		goto out;
-	covariance = malloc(size * size * sizeof *covariance);
-	if (covariance)
-		memcpy(covariance, result.covariance_absolute, size * size * sizeof *covariance);
-out:
+	if (code == 0 && linear_fit(workspace, &linear, &result) == LINEAR_OK) {
+		*covariance = malloc(size * size * sizeof **covariance);
+		if (*covariance)
+			memcpy(*covariance, result.covariance_absolute, size * size * sizeof **covariance);
+		code = *covariance ? 0 : -ENOMEM;
+	}
 	free(matrix);
 	linear_workspace_destroy(workspace);
-	return covariance;
+	return code;
 }
 
 /* covariance := J covariance J'. */
@@ -156,6 +157,7 @@ static int fill_coefficients(const struct problem *problem, const struct fit_can
 {
 	size_t size = candidate->coefficient_count + family_shapes(candidate->family);
 	double plain[REPORTED_MAXIMUM], jacobian[REPORTED_MAXIMUM * REPORTED_MAXIMUM];
+	int code;
 
 	if (candidate->family == FIT_MONOTONE)
 		return 0;
@@ -165,7 +167,7 @@ static int fill_coefficients(const struct problem *problem, const struct fit_can
 	curve->coefficient_count = size;
 	to_plain(problem, candidate, size, plain, jacobian);
 	name_coefficients(problem, candidate, curve);
-	curve->covariance = free_covariance(problem, candidate, size);
+	code = free_covariance(problem, candidate, size, &curve->covariance);
 	if (curve->covariance) {
 		transform(curve->covariance, jacobian, size);
 		for (size_t i = 0; i < size * size; i++)
@@ -176,7 +178,7 @@ static int fill_coefficients(const struct problem *problem, const struct fit_can
 		curve->coefficients[k].standard_error =
 			curve->covariance ? sqrt(fmax(curve->covariance[k * size + k], 0)) : NAN;
 	}
-	return 0;
+	return code;
 }
 
 /*

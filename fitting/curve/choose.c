@@ -105,17 +105,19 @@ static int add_pooled(const struct problem *problem, struct fit_candidate *candi
 	return 1;
 }
 
-/* Returns 1 if fitted, or 0 if there are too few levels (or no memory). */
+/* Returns 1 if fitted, 0 if there are too few levels, or -ENOMEM. */
 static int add_member(const struct problem *problem, const struct fit_settings *settings, enum fit_family family,
 		      enum curve_form form, struct fit_candidate *candidate)
 {
 	struct profile probe = {.family = family, .form = form, .shape = {1, 1}};
 	struct best_profile found;
+	int code;
 
 	if (!levels_suffice(problem, settings, profile_parameters(problem, &probe)))
 		return 0;
-	if (!search_candidate(problem, family, form, settings->threshold_us, &found))
-		return 0;
+	code = search_candidate(problem, family, form, settings->threshold_us, &found);
+	if (code <= 0)
+		return code;
 	*candidate = (struct fit_candidate){
 		.family = family,
 		.form = form,

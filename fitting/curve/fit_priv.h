@@ -118,8 +118,8 @@ void design_constrain(const struct problem *problem, struct design *design, stru
 bool project_onto_constraints(const double *rows, const double *bound, size_t row_count, size_t columns, double *c);
 
 /*
- * search_candidate() finds the best constrained profile of a family and form. It returns false if there are too few
- * levels or no memory. cross_validation is the leave-one-out RMS error over the levels: for each level that is left
+ * search_candidate() finds the best constrained profile of a family and form. It returns 1, 0 if there are too few
+ * levels, or -ENOMEM. cross_validation is the leave-one-out RMS error over the levels: for each level that is left
  * out, threshold and shape constants are searched again, on the grid.
  */
 struct best_profile {
@@ -128,8 +128,8 @@ struct best_profile {
 	double cross_validation;
 	double evidence; /* result of form_evidence() */
 };
-bool search_candidate(const struct problem *problem, enum fit_family family, enum curve_form form,
-		      double forced_threshold_us, struct best_profile *best);
+int search_candidate(const struct problem *problem, enum fit_family family, enum curve_form form,
+		     double forced_threshold_us, struct best_profile *best);
 
 /*
  * Isotonic regression (PAVA) as knots: the first and last level of each pool. The arrays are in the caller's storage.

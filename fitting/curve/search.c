@@ -7,6 +7,7 @@
  * fitted under the constraint in ascending order of this bound, until the bound of the next profile is not below the
  * best sum found (branch and bound).
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -395,33 +396,33 @@ static bool pick_constrained(struct search *search, struct best_profile *best)
 	return isfinite(best->solution.rss);
 }
 
-bool search_candidate(const struct problem *problem, enum fit_family family, enum curve_form form,
-		      double forced_threshold_us, struct best_profile *best)
+int search_candidate(const struct problem *problem, enum fit_family family, enum curve_form form,
+		     double forced_threshold_us, struct best_profile *best)
 {
 	struct search search = {.problem = problem};
 	size_t n = problem->count;
-	bool ok;
+	int code;
 
 	memset(best, 0, sizeof *best);
 	search.storage = malloc((design_storage(problem) + 2 * n) * sizeof *search.storage);
 	search.profiles = malloc(PROFILES_MAXIMUM * sizeof *search.profiles);
-	ok = search.storage && search.profiles;
-	if (ok) {
+	code = search.storage && search.profiles ? 1 : -ENOMEM;
+	if (code > 0) {
 		search.rss_without = search.storage + design_storage(problem);
 		search.error_without = search.rss_without + n;
 		for (size_t i = 0; i < n; i++)
 			search.rss_without[i] = INFINITY;
 		score_grid(&search, family, form, forced_threshold_us);
 		best->cross_validation = root_mean_square(&search);
-		ok = pick_constrained(&search, best);
+		code = pick_constrained(&search, best);
 	}
-	if (ok && form == CURVE_FORM_JUMP && isnan(forced_threshold_us) && n > THRESHOLDS_MAXIMUM)
+	if (code > 0 && form == CURVE_FORM_JUMP && isnan(forced_threshold_us) && n > THRESHOLDS_MAXIMUM)
 		refine_jump(&search, best);
-	if (ok) {
+	if (code > 0) {
 		refine(&search, forced_threshold_us, best);
 		best->evidence = form_evidence(problem, &best->profile, !isnan(forced_threshold_us), search.storage);
 	}
 	free(search.storage);
 	free(search.profiles);
-	return ok;
+	return code;
 }

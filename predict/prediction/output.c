@@ -164,31 +164,36 @@ static void print_table(const struct prediction *prediction, FILE *out)
 	}
 }
 
-static int compare_messages(const void *a, const void *b)
+/* Returns the pair with the most messages after `last`, or after none if that is NULL; NULL at the end. */
+static const struct runtime_pair *next_pair(const struct prediction *prediction, const struct runtime_pair *last)
 {
-	const struct runtime_pair *p = a, *q = b;
+	const struct runtime_pair *next = NULL;
 
-	return p->messages > q->messages ? -1 : p->messages < q->messages;
+	for (size_t i = 0; i < prediction->pair_count; i++) {
+		const struct runtime_pair *pair = &prediction->pairs[i];
+		bool printed =
+			last && (pair->messages > last->messages || (pair->messages == last->messages && pair <= last));
+
+		if (!printed && (!next || pair->messages > next->messages))
+			next = pair;
+	}
+	return next;
 }
 
 static void print_pairs(const struct prediction *prediction, FILE *out)
 {
-	size_t bytes = prediction->pair_count * sizeof *prediction->pairs;
-	struct runtime_pair *pairs = malloc(bytes ? bytes : 1);
+	const struct runtime_pair *pair = next_pair(prediction, NULL);
 
-	if (!pairs || prediction->pair_count == 0) {
-		free(pairs);
+	if (!pair)
 		return;
-	}
-	memcpy(pairs, prediction->pairs, bytes);
-	qsort(pairs, prediction->pair_count, sizeof *pairs, compare_messages);
 	fputs("Messages on the longest path, most first:", out);
-	for (size_t i = 0; i < prediction->pair_count && i < PAIRS_PRINTED; i++)
-		fprintf(out, "%s %u to %u: %" PRIu64, i ? "," : "", pairs[i].from, pairs[i].to, pairs[i].messages);
+	for (size_t i = 0; pair && i < PAIRS_PRINTED; i++) {
+		fprintf(out, "%s %u to %u: %" PRIu64, i ? "," : "", pair->from, pair->to, pair->messages);
+		pair = next_pair(prediction, pair);
+	}
 	if (prediction->pair_count > PAIRS_PRINTED)
 		fprintf(out, ", and %zu more pairs", prediction->pair_count - PAIRS_PRINTED);
 	fputs("\n", out);
-	free(pairs);
 }
 
 void prediction_print(const struct prediction *prediction, FILE *out)

@@ -97,7 +97,7 @@ static json_t *routes_json(const struct dataflow_plan *plan)
 {
 	const struct topology *topology = network_topology(plan->network);
 	uint32_t resources = network_resource_count(plan->network);
-	json_t *list = json_array(), **names = calloc(resources + 1u, sizeof *names);
+	json_t **names = calloc(resources + 1u, sizeof *names), *list = names ? json_array() : NULL;
 
 	for (uint32_t a = 0; a < topology->node_count && names; a++)
 		for (uint32_t b = a + 1; b < topology->node_count; b++) {
