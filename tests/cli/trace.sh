@@ -156,6 +156,79 @@ else
 	skip "Fortran: mpif.h and mpi_f08" "no mpifort"
 fi
 
+# Calls that fail, and receives that are too small: the program gets from each call what it gets without us.
+build errors <<'END'
+#include <mpi.h>
+#include <stdio.h>
+static int x[4], y[4], flag, done, at = MPI_UNDEFINED, places[4], less[4] = {-1};
+static MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+static MPI_Status status, statuses[2];
+static void tell(const char *name, int code)
+{
+	int class = 0;
+	MPI_Error_class(code, &class);
+	printf("%s %d\n", name, class);
+}
+#define SAY(name, ...) tell(#name, MPI_##name(__VA_ARGS__))
+#define BOTH(name, later, ...) SAY(name, __VA_ARGS__, MPI_COMM_WORLD), SAY(later, __VA_ARGS__, MPI_COMM_WORLD, &r[0])
+static void small(int kind, const char *name)
+{
+	MPI_Request s;
+	int code;
+	MPI_Isend(x, 2, MPI_INT, 0, 4, MPI_COMM_WORLD, &s);
+	MPI_Irecv(y, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, &r[0]);
+	do {
+		flag = done = 1;
+		code = kind == 0 ? MPI_Wait(&r[0], &status) : kind == 1 ? MPI_Test(&r[0], &flag, &status) :
+		       kind == 2 ? MPI_Waitall(2, r, statuses) : kind == 3 ? MPI_Testall(2, r, &flag, statuses) :
+		       kind == 4 ? MPI_Waitany(2, r, &at, &status) : kind == 5 ? MPI_Testany(2, r, &at, &flag, &status) :
+		       kind == 6 ? MPI_Waitsome(2, r, &done, places, statuses) : MPI_Testsome(2, r, &done, places, statuses);
+	} while (code == 0 && (!flag || !done));
+	tell(name, code);
+	MPI_Wait(&s, MPI_STATUS_IGNORE);
+	r[0] = MPI_REQUEST_NULL;
+}
+int main(int argc, char **argv)
+{
+	static const char *const names[] = {"Wait", "Test", "Waitall", "Testall", "Waitany", "Testany", "Waitsome", "Testsome"};
+	MPI_Comm made;
+	MPI_File file;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	BOTH(Send, Isend, x, 1, MPI_INT, 99, 1), BOTH(Bsend, Ibsend, x, 1, MPI_INT, 99, 1);
+	BOTH(Rsend, Irsend, x, 1, MPI_INT, 99, 1), BOTH(Ssend, Issend, x, 1, MPI_INT, 99, 1);
+	SAY(Recv, x, 1, MPI_INT, 99, 1, MPI_COMM_WORLD, &status), SAY(Irecv, x, 1, MPI_INT, 99, 1, MPI_COMM_WORLD, &r[0]);
+	SAY(Send_init, x, 1, MPI_INT, 99, 1, MPI_COMM_WORLD, &r[0]);
+	SAY(Recv_init, x, 1, MPI_INT, 99, 1, MPI_COMM_WORLD, &r[0]);
+	SAY(Sendrecv, x, 1, MPI_INT, 99, 1, y, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, &status);
+	SAY(Sendrecv_replace, x, 1, MPI_INT, 99, 1, 0, 1, MPI_COMM_WORLD, &status);
+	SAY(Start, &r[0]);
+	SAY(Startall, -1, r);
+	for (int i = 0; i < 8; i++)
+		small(i, names[i]);
+	BOTH(Bcast, Ibcast, x, -1, MPI_INT, 0), BOTH(Reduce, Ireduce, x, y, -1, MPI_INT, MPI_SUM, 0);
+	BOTH(Allreduce, Iallreduce, x, y, -1, MPI_INT, MPI_SUM), BOTH(Scan, Iscan, x, y, -1, MPI_INT, MPI_SUM), BOTH(Exscan, Iexscan, x, y, -1, MPI_INT, MPI_SUM);
+	BOTH(Gather, Igather, x, -1, MPI_INT, y, 1, MPI_INT, 0), BOTH(Scatter, Iscatter, x, 1, MPI_INT, y, -1, MPI_INT, 0);
+	BOTH(Gatherv, Igatherv, x, -1, MPI_INT, y, less, places, MPI_INT, 0), BOTH(Scatterv, Iscatterv, x, less, places, MPI_INT, y, -1, MPI_INT, 0);
+	BOTH(Allgather, Iallgather, x, -1, MPI_INT, y, -1, MPI_INT), BOTH(Alltoall, Ialltoall, x, -1, MPI_INT, y, -1, MPI_INT);
+	BOTH(Reduce_scatter_block, Ireduce_scatter_block, x, y, -1, MPI_INT, MPI_SUM);
+	SAY(Comm_split, MPI_COMM_WORLD, -7, 0, &made);
+	SAY(Cart_create, MPI_COMM_WORLD, -1, x, y, 0, &made);
+	SAY(Probe, 99, 0, MPI_COMM_WORLD, &status);
+	SAY(File_open, MPI_COMM_WORLD, "/nowhere/at/all", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+	MPI_Finalize();
+}
+END
+record errors 1
+recorded="exit $code
+$out"
+run mpirun --oversubscribe -n 1 "$scratch/errors"
+[ "$recorded" = "exit $code
+$out" ] && pass "a program's calls have the results that they have without us" ||
+	fail "a program's calls have the results that they have without us" "$(diff <(echo "$recorded") <(echo "exit $code
+$out"))"
+check "which are errors" test "$(grep -c ' [1-9]' <<<"$out")" -gt 40
+
 # Receives that are cancelled: the 2 messages, which match later ones, and a barrier of 2 ranks (1 deep) are left.
 build cancel <<'END'
 #include <mpi.h>
