@@ -71,9 +71,10 @@ server() {
 	at_exit kill "$process"
 	wait_for 20 grep -q ready "$scratch/server"
 }
+# It does not answer greetings, for which the prober thus must not wait.
 probes() {
 	run ip netns exec "$net-a" "$nomora" probe eth0 --address 10.89.0.1/24 --peers "$scratch/peers" --twamp --count 40 \
-		--interval-us 5000 --timeout-ms 10000 --json "$@"
+		--interval-us 5000 --timeout-ms 10000 --wait 100000 --json "$@"
 }
 server same 0
 probes --paths 2 --dscp 10

@@ -13,6 +13,8 @@
 #include <predict/calls/calls.h>
 #include <predict/graph/graph.h>
 
+#include "../support/fail_allocation.h"
+
 enum { RANKS = 4, TEXT_BYTES = 1 << 20 };
 
 static const struct loggps model = {.latency_ns = 1000, .overhead_ns = 10, .gap_ns = 2, .eager_bytes = 100};
@@ -371,4 +373,35 @@ Test(calls, other_calls_are_named)
 	cr_assert_eq(run.others[1].calls, 2);
 	cr_assert_float_eq(run.others[1].us, 5, 1e-9);
 	mpi_run_free(&run);
+}
+
+static int tell(const void *texts, char *answer, size_t bytes)
+{
+	struct execution_graph graph = {0};
+	struct runtime runtime = {0};
+	struct error err = {0};
+	struct mpi_run run;
+	int code = parse(&run, texts, 2, &err);
+
+	if (code == 0)
+		code = mpi_build(&run, &model, &graph, &err);
+	if (code == 0)
+		code = runtime_find(&graph, 0, 10000, &runtime, &err);
+	if (code == 0)
+		snprintf(answer, bytes, "%g %g %g", runtime_at(&runtime, 0), runtime_at(&runtime, 3000),
+			 runtime_at(&runtime, 10000));
+	runtime_free(&runtime);
+	execution_graph_free(&graph);
+	mpi_run_free(&run);
+	return code;
+}
+
+Test(calls, lack_of_memory_changes_no_answer)
+{
+	static const char *const texts[] = {"MPI_Barrier:0:7,0,2:0.5\nMPI_Bcast:1:1:1:1,8,8:1:7,0,2:1.5\nMPI_Allreduce:"
+					    "2:1:2:20000:1,1,1:3:7,0,2:4\n",
+					    "MPI_Barrier:0:7,1,2:0.5\nMPI_Bcast:1:1:1:1,8,8:1:7,1,2:1.5\nMPI_Allreduce:"
+					    "2:1:2:20000:1,1,1:3:7,1,2:4\n"};
+
+	allocations_fail(tell, texts, "collectives");
 }

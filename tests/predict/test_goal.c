@@ -11,6 +11,8 @@
 #include <predict/goal/goal.h>
 #include <predict/graph/graph.h>
 
+#include "../support/fail_allocation.h"
+
 static const struct loggps model = {.latency_ns = 1000, .overhead_ns = 10, .gap_ns = 2, .eager_bytes = 100};
 
 static double time_of(const char *text, double latency_ns)
@@ -327,4 +329,31 @@ Test(goal, refusals_name_line_and_reason)
 		cr_assert(strstr(err.text, cases[i].expected), "'%s', expected '%s'", err.text, cases[i].expected);
 		execution_graph_free(&graph);
 	}
+}
+
+static int tell(const void *text, char *answer, size_t bytes)
+{
+	struct execution_graph graph = {0};
+	struct runtime runtime = {0};
+	struct error err = {0};
+	int code = goal_parse("test", text, strlen(text), &model, &graph, &err);
+
+	if (code == 0)
+		code = runtime_find(&graph, 0, 10000, &runtime, &err);
+	if (code == 0)
+		snprintf(answer, bytes, "%g %g %g", runtime_at(&runtime, 0), runtime_at(&runtime, 3000),
+			 runtime_at(&runtime, 10000));
+	runtime_free(&runtime);
+	execution_graph_free(&graph);
+	return code;
+}
+
+Test(goal, lack_of_memory_changes_no_answer)
+{
+	allocations_fail(
+		tell,
+		"num_ranks 2 rank 0 { l1: send 1b to 1 l2: recv 1b from 1 l2 requires l1 l3: calc 7 l3 requires l2 "
+		"l4: send 200b to 1 l4 requires l3 } "
+		"rank 1 { l1: recv 1b from 0 l2: send 1b to 0 l2 requires l1 l3: recv 200b from 0 }",
+		"a schedule");
 }

@@ -2,6 +2,7 @@
 /* Captures written here by a simulation of clients and servers, whose run time at other latencies is thus known. */
 #include <criterion/criterion.h>
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 
 #include <predict/graph/graph.h>
 #include <predict/turns/turns.h>
+
+#include "../support/fail_allocation.h"
 
 enum { CAPACITY = 1 << 20, EVENTS = 4096, CONNECTIONS = 8, SYN = 2, PSH = 8, ACK = 16, PORT = 6379 };
 
@@ -735,4 +738,40 @@ Test(turns, captures_are_known_by_their_first_bytes)
 		cr_expect_eq(turns_is_capture(path), files[i].is, "file %zu", i);
 		unlink(path);
 	}
+}
+
+/* Prints the run time at some latencies, and what was found. */
+static int tell(const void *context, char *answer, size_t size)
+{
+	int code;
+
+	(void)context;
+	graph = (struct execution_graph){0};
+	runtime = (struct runtime){0};
+	code = turns_read_memory("test", bytes, length, 0, &turns, &err);
+	if (code == 0)
+		code = turns_build(&turns, &graph, &err);
+	if (code == 0)
+		code = runtime_find(&graph, 0, 1e6, &runtime, &err);
+	if (code == 0)
+		snprintf(answer, size, "%g %g %g, %zu turns, %zu hosts, think %g, busy %g, loop %d, %" PRIu64,
+			 runtime_at(&runtime, 0), runtime_at(&runtime, 1e5), runtime_at(&runtime, 1e6),
+			 turns.turn_count, turns.host_count, turns.think_ns, turns.hosts[0].busy_ns, turns.loop,
+			 turns.segments);
+	forget();
+	return code;
+}
+
+Test(turns, lack_of_memory_changes_no_answer)
+{
+	struct world world = one;
+
+	world.connections = 3;
+	world.greets = true;
+	simulate(world);
+	allocations_fail(tell, NULL, "runs of messages");
+	world.greets = false;
+	world.depth = 3;
+	simulate(world);
+	allocations_fail(tell, NULL, "pairs of messages");
 }
