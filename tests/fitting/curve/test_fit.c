@@ -9,6 +9,8 @@
 #include <base/rng.h>
 #include <fitting/curve/fit.h>
 
+#include "../../support/fail_allocation.h"
+
 enum { LEVELS = 46, REPEATS = 10, CURVES = 4 };
 
 struct truth {
@@ -657,4 +659,53 @@ Test(fit, families_with_shapes_count_from_the_threshold)
 				   x == 290 ? 0.1 : 1e-4, "at %g us", x);
 	}
 	fit_free(&fit);
+}
+
+static int tell(const void *context, char *answer, size_t bytes)
+{
+	struct observations observations = {0};
+	struct fit_settings settings;
+	struct fit fit = {0};
+	struct error err = {0};
+	int code = observations_prepare(context, &(struct observation_settings){0}, &observations, &err), length = 0;
+
+	if (code < 0)
+		return code;
+	fit_settings_default(&settings);
+	settings.replicates = 3;
+	code = fit_observations(&observations, &settings, &fit, &err);
+	if (code < 0) {
+		observations_free(&observations);
+		return code;
+	}
+	for (size_t i = 0; i < fit.candidate_count; i++)
+		length +=
+			snprintf(answer + length, bytes - (size_t)length, "%d %d %.9g %.9g\n", fit.candidates[i].family,
+				 fit.candidates[i].form, fit.candidates[i].aicc, fit.candidates[i].weight);
+	for (size_t i = 0; i < fit.curve->coefficient_count; i++)
+		length += snprintf(answer + length, bytes - (size_t)length, "%g+-%g ", fit.curve->coefficients[i].value,
+				   fit.curve->coefficients[i].standard_error);
+	for (size_t i = 0; i < fit.curve->table_count && i < 100; i++)
+		length += snprintf(answer + length, bytes - (size_t)length, "%g in %g to %g\n", fit.curve->table[i],
+				   fit.curve->band_low ? fit.curve->band_low[i] : NAN,
+				   fit.curve->band_high ? fit.curve->band_high[i] : NAN);
+	snprintf(answer + length, bytes - (size_t)length, "%s%s%d", fit.reason, fit.warnings, fit.flat);
+	fit_free(&fit);
+	return 0;
+}
+
+Test(fit, lack_of_memory_changes_no_answer)
+{
+	static const char rows[] = "delay_us,direction,run,metric,unit,better,value\n"
+				   "0,both,0,m,u,higher,100\n0,both,1,m,u,higher,101\n20,both,0,m,u,higher,99\n"
+				   "20,both,1,m,u,higher,100.5\n50,both,0,m,u,higher,90\n50,both,1,m,u,higher,91\n"
+				   "100,both,0,m,u,higher,82\n100,both,1,m,u,higher,81\n150,both,0,m,u,higher,71\n"
+				   "150,both,1,m,u,higher,73\n200,both,0,m,u,higher,66\n200,both,1,m,u,higher,64\n"
+				   "300,both,0,m,u,higher,52\n300,both,1,m,u,higher,51\n";
+	struct error err = {0};
+	struct sweep *sweep = sweep_from_memory("rows", rows, strlen(rows), &err);
+
+	cr_assert(sweep, "%s", err.text);
+	allocations_fail(tell, sweep, "a fit");
+	sweep_destroy(sweep);
 }
