@@ -56,6 +56,38 @@ Test(process, a_program_that_does_not_exist_is_an_error_not_an_exit_code)
 	cr_assert(strstr(err.text, "/no/such/program"));
 }
 
+static bool says(const char *path, const char *text)
+{
+	char found[64] = "";
+	FILE *file = fopen(path, "re");
+
+	if (file) {
+		found[fread(found, 1, sizeof found - 1, file)] = '\0';
+		fclose(file);
+	}
+	return strstr(found, text);
+}
+
+/* Without the signal, it would be killed after the grace, which is longer than the test may take. */
+Test(process, stopping_asks_first, .timeout = 60)
+{
+	char path[] = "/tmp/nomora-process-XXXXXX";
+	struct process_options options = {
+		.shell = "trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.01; done", .output_path = path};
+	struct error err = {0};
+	struct process *process;
+
+	close(mkstemp(path));
+	process = process_start(&options, &err);
+	cr_assert_not_null(process, "%s", err.text);
+	while (!says(path, "ready"))
+		usleep(1000);
+	process_stop(process, seconds(600));
+	cr_assert(says(path, "asked"));
+	process_destroy(process);
+	unlink(path);
+}
+
 /* The shell ignores SIGTERM and has a child of its own: both must be gone after the timeout. */
 Test(process, a_hanging_group_is_ended_whole)
 {

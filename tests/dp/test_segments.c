@@ -8,14 +8,18 @@
 
 enum { ROOM = 2048, SIZE = 1000 };
 
-/* Headers of an Ethernet frame up to the payload; lengths and checksums are left to the code under test. */
-static const uint8_t tcp4[] = {2,    0,  0,    0, 0,    2,    2,    0, 0,  0, 0, 1, 0x08, 0x00, /* Ethernet */
-			       0x45, 0,  0,    0, 0xff, 0xff, 0x40, 0, 64, 6, 0, 0, 10,   0,    0, 1, 10, 0, 0, 2,
-			       0,    80, 0x10, 0, 0xff, 0xff, 0xff, 0, 0,  0, 0, 1, 0x50, 0x99, 1, 0, 0,  0, 0, 0};
-static const uint8_t udp6[] = {2,    0, 0, 0, 0, 2, 2,    0,  0,    0, 0, 1, 0x81, 0x00, 0, 7, 0x86, 0xdd, /* tagged */
-			       0x60, 0, 0, 0, 0, 0, 17,   64, 0xfd, 1, 0, 0, 0,    0,    0, 0, 0,    0,
-			       0,    0, 0, 0, 0, 1, 0xfd, 1,  0,    0, 0, 0, 0,    0,    0, 0, 0,    0,
-			       0,    0, 0, 2, 0, 9, 0x10, 0,  0,    0, 0, 0};
+/*
+ * Headers of an Ethernet frame up to the payload. Lengths and checksums are left to the code under test: those here are
+ * wrong, as those of the kernel are.
+ */
+static const uint8_t tcp4[] = {2,    0, 0,  0, 0,    2,    2,    0,  0,    0,    0,    1,    0x08, 0x00, /* Ethernet */
+			       0x45, 0, 0,  0, 0xff, 0xff, 0x40, 0,  64,   6,    0xca, 0xfe, 10,   0,
+			       0,    1, 10, 0, 0,    2,    0,    80, 0x10, 0,    0xff, 0xff, 0xff, 0,
+			       0,    0, 0,  1, 0x50, 0x99, 1,    0,  0xbe, 0xef, 0,    0};
+static const uint8_t udp6[] = {
+	2,    0, 0, 0, 0, 2, 2,  0,  0,    0, 0, 1, 0x81, 0x00, 0, 7, 0x86, 0xdd, /* tagged */
+	0x60, 0, 0, 0, 0, 0, 17, 64, 0xfd, 1, 0, 0, 0,    0,    0, 0, 0,    0,    0,    0, 0, 0, 0,    1,
+	0xfd, 1, 0, 0, 0, 0, 0,  0,  0,    0, 0, 0, 0,    0,    0, 2, 0,    9,    0x10, 0, 0, 0, 0xbe, 0xef};
 
 static uint32_t build(uint8_t *frame, const uint8_t *head, uint32_t head_bytes, uint32_t payload)
 {
