@@ -23,8 +23,7 @@ static int open_connection(const struct twamp_wish *wish, uint16_t port, struct 
 {
 	struct sockaddr_storage ours = {0}, theirs = {0};
 	socklen_t ours_bytes = address_to_socket(wish->sender, 0, &ours),
-		  theirs_bytes = address_to_socket(wish->receiver, port, &theirs), length = sizeof(int);
-	int code = 0;
+		  theirs_bytes = address_to_socket(wish->receiver, port, &theirs);
 
 	if (!address_interface(wish->sender))
 		return -EADDRNOTAVAIL;
@@ -35,10 +34,7 @@ static int open_connection(const struct twamp_wish *wish, uint16_t port, struct 
 		return 0;
 	if (errno != EINPROGRESS)
 		return -errno;
-	code = wait_for(*fd, POLLOUT, deadline);
-	if (code)
-		return code;
-	return getsockopt(*fd, SOL_SOCKET, SO_ERROR, &code, &length) ? -errno : -code;
+	return wait_for(*fd, POLLOUT, deadline); /* the first recv() says that the connection failed */
 }
 
 static int send_message(int fd, const struct twamp_message *message)

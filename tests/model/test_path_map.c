@@ -147,6 +147,14 @@ Test(path_map, offsets_and_the_number_of_paths_are_checked)
 	cr_assert_eq(load(&map, &err), -EINVAL);
 	cr_expect(strstr(err.text, "paths from switch 's1' to 's2': offsets out of order"), "%s", err.text);
 	path_map_clear(&map);
+	/* The port that s0's last path lacks is the next number, which begins the paths of s1. */
+	back = (struct paths){.first1 = {0, 5},
+			      .first2 = {0, 4, 9},
+			      .ports1 = {1, 0, 2, 1, 0},
+			      .ports2 = {1, 1, 2, 0, 1, 1, 2, 0, 1}};
+	save(&back, &settings);
+	cr_assert_eq(load(&map, &err), -EINVAL, "a path that is cut short");
+	path_map_clear(&map);
 	back = triangle;
 	back.first2[0] = 1;
 	save(&back, &settings);

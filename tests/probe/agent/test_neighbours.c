@@ -5,6 +5,8 @@
 
 #include "agent_priv.h"
 
+#include "../../support/fail_allocation.h"
+
 static const uint8_t given[FRAME_MAC_BYTES] = {2, 0, 0, 0, 0, 9};
 
 Test(neighbours, asks_less_and_less_often_until_it_knows)
@@ -82,4 +84,29 @@ Test(neighbours, one_without_users_is_not_asked_for_and_gives_its_place_away)
 	cr_assert(!neighbours.items[0].known, "the MAC was the other's");
 	cr_assert_eq(neighbours_ask(&neighbours, (struct ns){NS_PER_S})->address, 2);
 	neighbours_free(&neighbours);
+}
+
+/* Adds 50 neighbours, and prints those that are asked. */
+static int add_all(const void *context, char *answer, size_t bytes)
+{
+	struct neighbours neighbours = {0};
+	size_t used = 0;
+	int code = 0;
+
+	(void)context;
+	for (uint32_t i = 1; i <= 50 && code >= 0; i++)
+		code = (int)neighbours_add(&neighbours, i, i % 5 ? NULL : given);
+	for (int64_t ms = 0; code >= 0 && ms < 100; ms++) {
+		const struct neighbour *neighbour = neighbours_ask(&neighbours, (struct ns){ms * NS_PER_MS});
+
+		if (neighbour)
+			used += (size_t)snprintf(answer + used, bytes - used, "%u ", (unsigned)neighbour->address);
+	}
+	neighbours_free(&neighbours);
+	return code < 0 ? code : 0;
+}
+
+Test(neighbours, lack_of_memory_loses_none)
+{
+	allocations_fail(add_all, NULL, "50 neighbours");
 }
