@@ -12,6 +12,9 @@
 #include <injector/line/mode.h>
 
 #include "mode_priv.h"
+#include "rule_priv.h"
+
+#include "../../support/fail_allocation.h"
 
 enum { TRIES = 200000 };
 
@@ -513,4 +516,43 @@ Test(modes, tell_how_many_packets_a_rate_lets_through)
 	injector_modes_destroy(lossy);
 	injector_modes_destroy(filtered);
 	injector_modes_destroy(none);
+}
+
+static int make_rules(const void *texts, char *answer, size_t bytes)
+{
+	const struct injector_mode_settings common = {.replay_interval_us = 1e6, .seed = 1};
+	struct error err = {0};
+	struct injector_rules *rules = injector_rules_create(texts, 4, &common, &the_clock, &err);
+
+	if (rules)
+		snprintf(answer, bytes, "%g times %llu", rules_multiple(rules),
+			 (unsigned long long)rules_longest(rules, US(10), 0));
+	injector_rules_destroy(rules);
+	return rules ? 0 : -err.code;
+}
+
+static int make_modes(const void *settings, char *answer, size_t bytes)
+{
+	struct error err = {0};
+	struct injector_modes *modes = injector_modes_create(settings, &the_clock, &err);
+
+	if (modes)
+		snprintf(answer, bytes, "%g times %llu", modes_multiple(modes),
+			 (unsigned long long)modes_longest(modes, US(10)));
+	injector_modes_destroy(modes);
+	return modes ? 0 : -err.code;
+}
+
+Test(modes, lack_of_memory_leaves_none_out)
+{
+	static const char *const texts[] = {"udp:53,host:10.0.0.0/8 delay=20 loss=1", "tcp:80 gilbert=1,2",
+					    "port:9 steps=0:5,1:30", "ether:0x0707 duplicate=50"};
+	static const struct injector_mode_settings all[] = {
+		{.replay_interval_us = 1e6, .steps = "0:10,1.5:20", .only = "port:6379,host:10.0.0.1"},
+		{.replay_interval_us = 1e6, .loss = "3", .duplicate = "40"},
+	};
+
+	allocations_fail(make_rules, texts, "rules");
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		allocations_fail(make_modes, &all[i], "modes");
 }

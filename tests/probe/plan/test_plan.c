@@ -9,6 +9,8 @@
 #include <base/rng.h>
 #include <probe/plan/plan.h>
 
+#include "../../support/fail_allocation.h"
+
 enum { NAMES = 72, RACK = 12, HOURS = 72, EPOCHS = HOURS * 60, REFRESH = 180 };
 
 static struct mesh_plan *plan;
@@ -258,4 +260,43 @@ Test(mesh_plan, refuses_names_and_moves)
 	cr_assert_eq(mesh_plan_join(plan, "a b", "r0", "p0", &err), -EINVAL);
 	cr_assert_eq(mesh_plan_join(plan, "h9", "r0", "p1", &err), -EINVAL, "a rack is in one pod");
 	mesh_plan_destroy(plan);
+}
+
+/* 12 hosts in 4 racks, of which one leaves; prints the lists of two epochs. */
+static int plan_lists(const void *context, char *answer, size_t bytes)
+{
+	struct mesh_plan *made = mesh_plan_create();
+	int64_t code = made ? 0 : -ENOMEM;
+	uint32_t peers[16];
+	size_t used = 0;
+
+	for (int i = 0; i < 12 && code >= 0; i++) {
+		char host[16], rack[16];
+
+		snprintf(host, sizeof host, "h%d", i);
+		snprintf(rack, sizeof rack, "r%d", i / 3);
+		code = mesh_plan_join(made, host, rack, i < 6 ? "p0" : "p1", &err);
+	}
+	if (code >= 0)
+		mesh_plan_leave(made, 4);
+	for (int epoch = 0; epoch < 2 && code >= 0; epoch++) {
+		code = mesh_plan_rotate(made, context, &err);
+		for (uint32_t host = 0; code >= 0 && host < mesh_plan_hosts(made); host++) {
+			size_t count = mesh_plan_name(made, host) ? mesh_plan_list(made, host, peers) : 0;
+
+			for (size_t i = 0; i < count && used < bytes; i++)
+				used += (size_t)snprintf(answer + used, bytes - used, "%u>%u ", host, peers[i]);
+		}
+	}
+	mesh_plan_destroy(made);
+	return code < 0 ? (int)code : 0;
+}
+
+Test(mesh_plan, lack_of_memory_changes_no_list)
+{
+	struct mesh_budget budget = {.interval_s = 0.1, .host_pps = 60, .epoch_s = 1, .refresh_s = 1000};
+
+	allocations_fail(plan_lists, &budget, "between racks");
+	budget.pods = true;
+	allocations_fail(plan_lists, &budget, "between pods");
 }

@@ -10,6 +10,8 @@
 #include <model/latency_live.h>
 #include <probe/verdict/patterns.h>
 
+#include "../../support/fail_allocation.h"
+
 enum { HOSTS = 24, PER_RACK = 4 };
 
 static uint32_t hosts = HOSTS, without_rack; /* the last ones */
@@ -506,4 +508,31 @@ Test(patterns, few_accusations_are_none)
 	find(none);
 	cr_assert_eq(found.count, 0);
 	cr_assert_eq(found.bad, 2);
+}
+
+static bool host_and_rack(uint32_t from, uint32_t to)
+{
+	return from == 3 || to == 3 || (from / PER_RACK == 4) != (to / PER_RACK == 4);
+}
+
+static int find_again(const void *context, char *answer, size_t bytes)
+{
+	struct patterns again = {0};
+	int code = patterns_find(live, LATENCY_STATISTIC_P99, (struct ns){2 * NS_PER_S}, max_age, &again);
+	size_t used = 0;
+
+	(void)context;
+	for (size_t i = 0; code == 0 && i < again.count && used < bytes; i++)
+		used += (size_t)snprintf(answer + used, bytes - used, "%d %u %u %u of %u, %u, %g; %d, %d\n",
+					 again.items[i].kind, again.items[i].from, again.items[i].to,
+					 again.items[i].bad, again.items[i].pairs, again.items[i].unreachable,
+					 again.items[i].us, (int)again.bad, (int)again.unexplained);
+	patterns_free(&again);
+	return code;
+}
+
+Test(patterns, lack_of_memory_changes_none)
+{
+	find(host_and_rack);
+	allocations_fail(find_again, NULL, "a host and a rack");
 }
