@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <criterion/criterion.h>
@@ -98,4 +100,61 @@ Test(axis, takes_what_can_be_drawn)
 	cr_assert(!axis_accepts(&linear, NAN) && !axis_accepts(&linear, INFINITY));
 	cr_assert(!axis_accepts(&logarithmic, 0) && !axis_accepts(&logarithmic, -1) && axis_accepts(&logarithmic, 0.1));
 	cr_assert(fabs(axis_pixel(&logarithmic, 10) - 100) < 1e-9);
+}
+
+/* On a white surface: where the ink is, and its darkest colour. */
+struct ink {
+	int left, right, top, bottom, red, green, blue;
+};
+
+static struct ink draw_text(struct text_style style)
+{
+	enum { SIZE = 400 };
+	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, SIZE, SIZE);
+	cairo_t *cr = cairo_create(surface);
+	struct ink ink = {SIZE, 0, SIZE, 0, 255, 255, 255};
+
+	cairo_set_source_rgb(cr, 1, 1, 1);
+	cairo_paint(cr);
+	text_draw(cr, "888", SIZE / 2, SIZE / 2, style);
+	cairo_surface_flush(surface);
+	for (int y = 0; y < SIZE; y++)
+		for (int x = 0; x < SIZE; x++) {
+			const unsigned char *pixel = cairo_image_surface_get_data(surface) +
+						     y * cairo_image_surface_get_stride(surface) + 4 * (ptrdiff_t)x;
+
+			if (pixel[1] == 255)
+				continue;
+			ink.left = x < ink.left ? x : ink.left;
+			ink.right = x > ink.right ? x : ink.right;
+			ink.top = y < ink.top ? y : ink.top;
+			ink.bottom = y > ink.bottom ? y : ink.bottom;
+			ink.blue = pixel[0] < ink.blue ? pixel[0] : ink.blue;
+			ink.green = pixel[1] < ink.green ? pixel[1] : ink.green;
+			ink.red = pixel[2] < ink.red ? pixel[2] : ink.red;
+		}
+	cairo_destroy(cr);
+	cairo_surface_destroy(surface);
+	return ink;
+}
+
+/* The anchor is the text's left end, centre or right end, at half the height of its digits, however it is turned. */
+Test(text, in_a_picture_is_beside_its_anchor_in_its_grey)
+{
+	for (int place = 0; place < 3; place++)
+		for (int turned = 0; turned < 2; turned++) {
+			struct ink ink = draw_text((struct text_style){.size = 80,
+								       .grey = 0.2 + 0.2 * place,
+								       .place = (enum text_place)place,
+								       .angle = turned ? M_PI / 2 : 0});
+			int along[] = {turned ? ink.top : ink.left, turned ? ink.bottom : ink.right};
+			int across[] = {turned ? ink.left : ink.top, turned ? ink.right : ink.bottom};
+			double middle = (along[0] + along[1]) / 2.0, half = (along[1] - along[0]) / 2.0;
+
+			cr_expect(ink.red == ink.green && ink.green == ink.blue);
+			cr_expect(abs(ink.red - (int)lround(255 * (0.2 + 0.2 * place))) <= 1, "%d", ink.red);
+			cr_expect(half > 60 && half < 100, "%g", half);
+			cr_expect_float_eq(middle, 200 + half * (1 - place), 10, "%g for place %d", middle, place);
+			cr_expect_float_eq((across[0] + across[1]) / 2.0, 200, 5);
+		}
 }
