@@ -34,7 +34,6 @@ static void set_place(const struct latency_matrix *live, uint32_t host, struct m
 {
 	uint32_t rack = latency_live_rack_of(live, host);
 
-	*place = (struct mesh_place){0};
 	strncpy(place->name, latency_matrix_host(live, host), sizeof place->name - 1);
 	if (rack == LATENCY_NO_RACK)
 		return;
