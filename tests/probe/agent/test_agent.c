@@ -8,6 +8,7 @@
 #include <base/ns.h>
 
 #include <rte_eth_ring.h>
+#include <rte_mbuf.h>
 #include <rte_ring.h>
 
 #include <dp/eal.h>
@@ -134,6 +135,39 @@ Test(agent, two_agents_probe_each_other_without_loss)
 		dp_port_close(sides[i].port);
 	}
 	cr_assert_eq(samples, 600);
+}
+
+/* 40 frames of a VLAN that is not ours; the agent itself may have some of its own in flight. */
+Test(agent, buffers_of_other_vlans_come_back)
+{
+	static const uint8_t tag[] = {0x81, 0, 0, 7, 8, 0};
+	struct rte_ring *out = rte_ring_create("out", 64, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	struct rte_ring *in = rte_ring_create("in", 64, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	struct agent_options options = {.address = 0x0a000001,
+					.udp_port = 862,
+					.paths = 1,
+					.interval = {NS_PER_S},
+					.timeout = {NS_PER_S},
+					.slots = 1,
+					.poll = AGENT_POLL_BUSY};
+	struct side side;
+
+	cr_assert(out && in);
+	open_side(&side, "tagged", in, out, options);
+	for (int i = 0; i < 40; i++) {
+		struct rte_mbuf *packet = rte_pktmbuf_alloc((struct rte_mempool *)pool);
+		char *bytes = packet ? rte_pktmbuf_append(packet, 64) : NULL;
+
+		cr_assert_not_null(bytes);
+		memset(bytes, 0, 64);
+		memcpy(bytes + 12, tag, sizeof tag);
+		cr_assert_eq(rte_ring_sp_enqueue(in, packet), 0);
+	}
+	while (rte_ring_count(in) > 0)
+		agent_step(side.agent, agent_now(side.agent));
+	cr_expect_lt(rte_mempool_in_use_count((struct rte_mempool *)pool), 20);
+	agent_destroy(side.agent);
+	dp_port_close(side.port);
 }
 
 static void start_eal_for_two(void)
