@@ -209,7 +209,6 @@ void recorder_add_completion(MPI_Request before, const MPI_Status *status, uint6
 		const struct request *request = &recorder.requests[hash_table_value(&recorder.table, at)];
 
 		record.request = hash_table_value(&recorder.table, at);
-		record.communicator = request->record.communicator;
 		record.peer = -1;
 		if (request->record.kind == CALL_RECEIVE) {
 			record.peer = world_rank(request->record.communicator, status->MPI_SOURCE);
