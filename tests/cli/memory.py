@@ -13,7 +13,7 @@ import tempfile
 
 ALLOCATOR, BIN, SOURCE = (os.path.abspath(a) for a in sys.argv[1:4])
 CHOSEN = os.environ.get("NOMORA_MEMORY", "")
-SITES = 48  # per command, unless all are tried
+SITES = 40  # per command, unless all are tried
 # cairo draws with another font if that of its choice is out of memory; a text stream that runs out drops characters.
 NOT_COMPARED = (".svg", ".png", ".html")
 # doctor's figures differ from run to run. recover goes without the parts of its report that it has no memory for.
