@@ -20,7 +20,7 @@
 #include <model/worker.h>
 #include <model/workload.h>
 
-#include "../support/fail_allocation.h"
+#include "../support/fail_in_turn.h"
 
 static char text[1 << 16];
 static size_t length;

@@ -13,7 +13,7 @@
 #include <predict/calls/calls.h>
 #include <predict/graph/graph.h>
 
-#include "../support/fail_allocation.h"
+#include "../support/fail_in_turn.h"
 
 enum { RANKS = 4, TEXT_BYTES = 1 << 20 };
 

@@ -11,7 +11,7 @@
 #include <predict/goal/goal.h>
 #include <predict/graph/graph.h>
 
-#include "../support/fail_allocation.h"
+#include "../support/fail_in_turn.h"
 
 static const struct loggps model = {.latency_ns = 1000, .overhead_ns = 10, .gap_ns = 2, .eager_bytes = 100};
 

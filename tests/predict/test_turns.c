@@ -12,7 +12,7 @@
 #include <predict/graph/graph.h>
 #include <predict/turns/turns.h>
 
-#include "../support/fail_allocation.h"
+#include "../support/fail_in_turn.h"
 
 enum { CAPACITY = 1 << 20, EVENTS = 4096, CONNECTIONS = 8, SYN = 2, PSH = 8, ACK = 16, PORT = 6379 };
 

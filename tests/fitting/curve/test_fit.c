@@ -9,7 +9,7 @@
 #include <base/rng.h>
 #include <fitting/curve/fit.h>
 
-#include "../../support/fail_allocation.h"
+#include "../../support/fail_in_turn.h"
 
 enum { LEVELS = 46, REPEATS = 10, CURVES = 4 };
 

@@ -14,7 +14,7 @@
 #include "mode_priv.h"
 #include "rule_priv.h"
 
-#include "../../support/fail_allocation.h"
+#include "../../support/fail_in_turn.h"
 
 enum { TRIES = 200000 };
 

@@ -5,7 +5,7 @@
 
 #include "agent_priv.h"
 
-#include "../../support/fail_allocation.h"
+#include "../../support/fail_in_turn.h"
 
 static const uint8_t given[FRAME_MAC_BYTES] = {2, 0, 0, 0, 0, 9};
 

@@ -9,7 +9,7 @@
 #include <base/rng.h>
 #include <probe/plan/plan.h>
 
-#include "../../support/fail_allocation.h"
+#include "../../support/fail_in_turn.h"
 
 enum { NAMES = 72, RACK = 12, HOURS = 72, EPOCHS = HOURS * 60, REFRESH = 180 };
 

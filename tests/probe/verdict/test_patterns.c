@@ -10,7 +10,7 @@
 #include <model/latency_live.h>
 #include <probe/verdict/patterns.h>
 
-#include "../../support/fail_allocation.h"
+#include "../../support/fail_in_turn.h"
 
 enum { HOSTS = 24, PER_RACK = 4 };
 

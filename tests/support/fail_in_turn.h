@@ -4,8 +4,8 @@
  * its second, and so on. Each time it must return a negative code or its usual answer. For executables that are linked
  * with --wrap=malloc,--wrap=calloc,--wrap=realloc: allocations of libraries do not fail. Asserts by Criterion.
  */
-#ifndef TESTS_SUPPORT_FAIL_ALLOCATION_H
-#define TESTS_SUPPORT_FAIL_ALLOCATION_H
+#ifndef TESTS_SUPPORT_FAIL_IN_TURN_H
+#define TESTS_SUPPORT_FAIL_IN_TURN_H
 
 #include <errno.h>
 #include <stdbool.h>
