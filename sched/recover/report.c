@@ -23,6 +23,7 @@ struct detail {
 	struct recovery_reason *reasons;
 	double *rate_MBps;
 	uint32_t *server;
+	double before; /* p before the failure */
 };
 
 static void free_detail(struct detail *d)
@@ -43,7 +44,11 @@ static bool fill_detail(const struct recovery_scenario *s, const struct recovery
 		free_detail(d);
 		return false;
 	}
-	recovery_evaluate(s, d->server, d->load);
+	d->before = recovery_evaluate_before(s);
+	if (isnan(d->before) || isnan(recovery_evaluate(s, d->server, d->load))) {
+		free_detail(d);
+		return false;
+	}
 	recovery_rates(s, d->server, answer->p, d->rate_MBps);
 	return true;
 }
@@ -139,7 +144,6 @@ static void print_times(const struct recovery_scenario *s, const struct recovery
 
 int recover_print(const struct recovery_scenario *s, const struct recovery_answer *answer, FILE *out)
 {
-	double before = recovery_evaluate_before(s);
 	struct detail d;
 
 	fprintf(out, "%s: %u failed task%s, %u candidate server%s, solver took %.3g ms\n",
@@ -150,8 +154,8 @@ int recover_print(const struct recovery_scenario *s, const struct recovery_answe
 	if (!fill_detail(s, answer, &d))
 		return -ENOMEM;
 	fprintf(out, "p %.6g s (gap %.2g %%), S* %.6g; before the failure p %.6g s, S* %.6g\n", answer->p,
-		100 * answer->gap, answer->p > 0 ? 1 / answer->p : INFINITY, before,
-		before > 0 ? 1 / before : INFINITY);
+		100 * answer->gap, answer->p > 0 ? 1 / answer->p : INFINITY, d.before,
+		d.before > 0 ? 1 / d.before : INFINITY);
 	print_times(s, answer, out);
 	print_bottlenecks(s, answer, &d, out);
 	print_tasks(s, answer, &d, out);
@@ -227,13 +231,16 @@ static json_t *rates_json(const struct recovery_scenario *s, const struct detail
 	return list;
 }
 
-static void add_placement(const struct recovery_scenario *s, const struct recovery_answer *answer, json_t *root)
+static bool add_placement(const struct recovery_scenario *s, const struct recovery_answer *answer, json_t *root)
 {
-	json_t *placement = json_object(), *times = json_object();
-	double before = recovery_evaluate_before(s);
+	json_t *placement, *times;
 	struct detail d;
 	char name[600];
 
+	if (!fill_detail(s, answer, &d))
+		return false;
+	placement = json_object();
+	times = json_object();
 	for (uint32_t i = 0; i < answer->failed_count; i++)
 		json_object_set_new(placement, task_text(s, answer->failed[i], name, sizeof name),
 				    json_string(s->servers[answer->server[i]].name));
@@ -242,8 +249,8 @@ static void add_placement(const struct recovery_scenario *s, const struct recove
 				    json_real(recovery_transfer_time_s(s, k, answer->p)));
 	json_object_set_new(root, "p", json_real(answer->p));
 	json_object_set_new(root, "S", answer->p > 0 ? json_real(1 / answer->p) : json_null());
-	json_object_set_new(root, "p_before", json_real(before));
-	json_object_set_new(root, "S_before", before > 0 ? json_real(1 / before) : json_null());
+	json_object_set_new(root, "p_before", json_real(d.before));
+	json_object_set_new(root, "S_before", d.before > 0 ? json_real(1 / d.before) : json_null());
 	json_object_set_new(root, "bound", json_real(answer->bound));
 	json_object_set_new(root, "gap", json_real(answer->gap));
 	json_object_set_new(root, "touched_load_s", json_real(answer->touched));
@@ -251,12 +258,11 @@ static void add_placement(const struct recovery_scenario *s, const struct recove
 	json_object_set_new(root, "ties_proved", json_boolean(answer->ties_proved));
 	json_object_set_new(root, "placement", placement);
 	json_object_set_new(root, "transfer_time_s", times);
-	if (!fill_detail(s, answer, &d))
-		return;
 	json_object_set_new(root, "bottlenecks", bottlenecks_json(s, answer, &d));
 	json_object_set_new(root, "why", reasons_json(s, answer, &d));
 	json_object_set_new(root, "rates", rates_json(s, &d));
 	free_detail(&d);
+	return true;
 }
 
 json_t *recover_json(const struct recovery_scenario *s, const struct recovery_answer *answer,
@@ -268,8 +274,10 @@ json_t *recover_json(const struct recovery_scenario *s, const struct recovery_an
 			  "failed", (json_int_t)answer->failed_count, "candidates", (json_int_t)answer->candidate_count,
 			  "nodes", (json_int_t)answer->nodes, "solve_ms", 1000 * answer->solve_s);
 
-	if (root && answer->server)
-		add_placement(s, answer, root);
+	if (root && answer->server && !add_placement(s, answer, root)) {
+		json_decref(root);
+		return NULL;
+	}
 	if (root && answer->status == RECOVERY_INFEASIBLE)
 		json_object_set_new(
 			root, "proof",

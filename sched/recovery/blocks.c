@@ -55,7 +55,9 @@ int recovery_blocks_create(struct search *s)
 	uint32_t first = 0;
 
 	s->blocks = calloc(s->p->F + 1u, sizeof *s->blocks);
-	if (!s->blocks)
+	s->set_values = malloc(((size_t)2 << BLOCK_TASKS) * sizeof *s->set_values);
+	s->offers = malloc((s->C + 1u) * sizeof *s->offers);
+	if (!s->blocks || !s->set_values || !s->offers)
 		return -ENOMEM;
 	while (first < s->p->F) {
 		uint32_t count = 1, parts;
@@ -85,6 +87,8 @@ void recovery_blocks_free(struct search *s)
 	for (uint32_t b = 0; s->blocks && b < s->block_count; b++)
 		free(s->blocks[b].egress);
 	free(s->blocks);
+	free(s->set_values);
+	free(s->offers);
 }
 
 /* Computes the load of the flows between a task and the other blocks of its application. */
@@ -174,12 +178,6 @@ static void fill_relief(const struct search *s, struct block *block, double *loc
 		block->relief_ingress[c] = ingress;
 	}
 }
-
-/* A server as seen by one block: its load minus the load that the other blocks could remove. */
-struct offer {
-	double egress, ingress;
-	uint32_t c;
-};
 
 static struct offer offer_of(const struct search *s, const struct block *block, uint32_t c)
 {
@@ -282,12 +280,9 @@ static void fill_best(struct block *block)
 
 void recovery_blocks_fill(struct search *s)
 {
-	double *local = malloc(((size_t)1 << BLOCK_TASKS) * sizeof *local);
-	struct offer *front = malloc((s->C + 1u) * sizeof *front);
-
-	for (uint32_t b = 0; b < s->block_count && local; b++) {
+	for (uint32_t b = 0; b < s->block_count; b++) {
 		fill_demands(s, &s->blocks[b]);
-		fill_relief(s, &s->blocks[b], local);
+		fill_relief(s, &s->blocks[b], s->set_values);
 	}
 	for (uint32_t c = 0; c < s->C; c++) {
 		s->relief_egress[c] = s->relief_ingress[c] = 0;
@@ -296,17 +291,10 @@ void recovery_blocks_fill(struct search *s)
 			s->relief_ingress[c] += s->blocks[b].relief_ingress[c];
 		}
 	}
-	for (uint32_t b = 0; b < s->block_count && local && front; b++) {
-		fill_costs(s, &s->blocks[b], local, front);
+	for (uint32_t b = 0; b < s->block_count; b++) {
+		fill_costs(s, &s->blocks[b], s->set_values, s->offers);
 		fill_best(&s->blocks[b]);
 	}
-	/* If out of memory, sets all costs to 0, so that the bound is 0. */
-	for (uint32_t b = 0; b < s->block_count && !(local && front); b++) {
-		memset(s->blocks[b].cost, 0, ((size_t)s->blocks[b].full + 1) * sizeof(double));
-		memset(s->blocks[b].best, 0, ((size_t)s->blocks[b].full + 1) * sizeof(double));
-	}
-	free(local);
-	free(front);
 }
 
 double recovery_blocks_bound(const struct search *s)
@@ -392,13 +380,6 @@ static void fill_saved(const struct search *s, struct block *block, double *loca
 
 void recovery_blocks_fill_saved(struct search *s)
 {
-	double *local = malloc(((size_t)2 << BLOCK_TASKS) * sizeof *local);
-
-	for (uint32_t b = 0; b < s->block_count; b++) {
-		if (local)
-			fill_saved(s, &s->blocks[b], local, local + ((size_t)1 << BLOCK_TASKS));
-		for (uint32_t set = 1; set <= s->blocks[b].full && !local; set++)
-			s->blocks[b].saved_MB[set] = s->blocks[b].best_saved_MB[set] = INFINITY;
-	}
-	free(local);
+	for (uint32_t b = 0; b < s->block_count; b++)
+		fill_saved(s, &s->blocks[b], s->set_values, s->set_values + ((size_t)1 << BLOCK_TASKS));
 }

@@ -52,6 +52,12 @@ struct gain {
 	double load, cpu;
 };
 
+/* A server as seen by one block: its load minus the load that the other blocks could remove. */
+struct offer {
+	double egress, ingress;
+	uint32_t c;
+};
+
 struct search {
 	struct problem *p;
 	uint32_t C;    /* number of candidates */
@@ -61,6 +67,8 @@ struct search {
 	bool *plain;   /* by candidate: no failed task has a surviving peer there */
 	struct block *blocks;
 	uint32_t block_count;
+	double *set_values;                     /* two scratch arrays of a block, by set of tasks */
+	struct offer *offers;                   /* C entries of scratch */
 	bool has_split;                         /* some application is split into several blocks */
 	double outside;                         /* highest relative load of a server that is no candidate */
 	double *relief_egress, *relief_ingress; /* by candidate: load that all blocks could remove */

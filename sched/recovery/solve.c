@@ -202,8 +202,8 @@ double recovery_evaluate(const struct recovery_scenario *scenario, const uint32_
 
 double recovery_evaluate_before(const struct recovery_scenario *s)
 {
-	double *out = calloc(2 * (s->server_count + 1u), sizeof *out), *in = out ? out + s->server_count : NULL, p = 0;
-	double weights = 0;
+	double *out = calloc(2 * (s->server_count + 1u), sizeof *out), *in = out ? out + s->server_count : NULL;
+	double weights = 0, p = out ? 0 : NAN;
 
 	for (uint32_t k = 0; k < s->application_count; k++)
 		weights += s->applications[k].weight;

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sched/place, with the network, the policies, the round and the solvers, when memory runs out: an error, or the same
+ * placement. */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sched/mcf/algorithms.h>
+#include <sched/place/place.h>
+
+#include "fail_allocation.h"
+
+static char folder[] = "/tmp/nomora-memory-XXXXXX", cluster[64], jobs[64], latency[64];
+static struct place_settings settings;
+
+static void write_text(char path[static 64], const char *name, const char *text)
+{
+	FILE *file;
+
+	snprintf(path, 64, "%s/%s", folder, name);
+	file = fopen(path, "w");
+	cr_assert(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+/* Three racks; a job that waits, one that runs, a gang and one of which the root waits. */
+static void make_files(void)
+{
+	cr_assert(mkdtemp(folder));
+	write_text(cluster, "cluster.json",
+		   "{\"schema\": \"nomora.cluster/1\", \"machines\": ["
+		   "{\"name\": \"h1\", \"rack\": \"r1\", \"slots\": 3}, {\"name\": \"h2\", \"rack\": \"r1\", "
+		   "\"slots\": 2},"
+		   "{\"name\": \"h3\", \"rack\": \"r2\", \"slots\": 4}, {\"name\": \"h4\", \"rack\": \"r2\", "
+		   "\"slots\": 2},"
+		   "{\"name\": \"h5\", \"rack\": \"r3\", \"slots\": 3}, {\"name\": \"h6\", \"rack\": \"r3\", "
+		   "\"slots\": 2}]}");
+	write_text(jobs, "jobs.jsonl",
+		   "{\"id\": \"web\", \"curve\": \"memcached\", \"root\": \"s\", \"tasks\": [\"s\", \"c1\", \"c2\"]}\n"
+		   "{\"id\": \"runs\", \"curve\": \"spark\", \"root\": \"r\", \"tasks\": [{\"name\": \"r\", "
+		   "\"machine\": \"h3\"},"
+		   " {\"name\": \"a\", \"machine\": \"h6\", \"running_s\": 60}, \"b\"]}\n"
+		   "{\"id\": \"gang\", \"curve\": \"strads\", \"root\": 0, \"minimum_tasks\": 2, \"tasks\": [\"x\", "
+		   "\"y\", \"z\"]}\n"
+		   "{\"id\": \"lost\", \"curve\": \"memcached\", \"root\": 0, \"tasks\": [\"x\", {\"name\": \"y\", "
+		   "\"machine\": \"h5\"}]}\n");
+	write_text(latency, "latency.csv",
+		   "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n"
+		   "h1,h2,10,12,20,0,100,1795188663.25\nh1,h3,410,412,420,0,100,1795188663.25\n"
+		   "h2,h3,310,412,420,0,100,1795188663.25\nh5,h6,30,42,50,0,100,1795188663.25\n"
+		   "h3,h6,200,212,230,0,100,1795188663.25\nh3,h4,20,22,30,0,100,1795188663.25\n");
+	place_settings_default(&settings, false);
+	settings.cluster = cluster;
+	settings.jobs = jobs;
+	settings.latency = latency;
+	settings.curves = SOURCE_ROOT "/curves";
+	settings.rounds = 2;
+	settings.round_s = 10;
+	settings.verify = true;
+}
+
+static void remove_files(void)
+{
+	unlink(cluster);
+	unlink(jobs);
+	unlink(latency);
+	rmdir(folder);
+}
+
+TestSuite(memory_place, .init = make_files, .fini = remove_files);
+
+static int place(FILE *out)
+{
+	struct place_world world = {0};
+	struct place_outcome outcome = {0};
+	struct error err = {0};
+	int code = place_world_load(&world, &settings, &err);
+
+	if (code == 0)
+		code = place_run(&world, &outcome, &err);
+	outcome.seconds = 0;
+	if (code == 0 && settings.algorithm_name) /* out of memory, `auto` may find another optimum */
+		fprintf(out, "%ld %zu", (long)outcome.round.cost, outcome.round.move_count);
+	else if (code == 0)
+		code = place_print_json(&world, &outcome, out);
+	place_outcome_free(&outcome);
+	place_world_free(&world);
+	return code;
+}
+
+Test(memory_place, every_policy)
+{
+	for (settings.policy = 0; policies[settings.policy]; settings.policy++)
+		for (int preemption = 0; preemption < 1 + policies[settings.policy]->preempts; preemption++) {
+			settings.preemption = preemption;
+			cr_expect_gt(fail_each_allocation(place), 100);
+		}
+}
+
+Test(memory_place, every_algorithm)
+{
+	for (const struct mcf_algorithm *row = mcf_algorithms; row->name; row++) {
+		settings.algorithm_name = row->name;
+		cr_expect_gt(fail_each_allocation(place), 100);
+	}
+}
