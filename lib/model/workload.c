@@ -68,10 +68,13 @@ int workload_add_machine_event(struct workload *workload, int64_t time_us, uint6
 			       enum workload_machine_change change, float cpu)
 {
 	int64_t machine = machine_number(workload, id);
-	struct workload_machine_event *larger = array_grow(workload->machine_events, workload->machine_event_count,
-							   &workload->machine_event_capacity, sizeof *larger);
+	struct workload_machine_event *larger;
 
-	if (machine < 0 || !larger)
+	if (machine < 0)
+		return -ENOMEM;
+	larger = array_grow(workload->machine_events, workload->machine_event_count, &workload->machine_event_capacity,
+			    sizeof *larger);
+	if (!larger)
 		return -ENOMEM;
 	workload->machine_events = larger;
 	larger[workload->machine_event_count] = (struct workload_machine_event){

@@ -17,7 +17,7 @@ extern void *__libc_realloc(void *old, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 extern void __libc_free(void *block);
 
-enum { OWN_FRAMES = 3, TEXT_BYTES = 1 << 20 };
+enum { OWN_FRAMES = 3, CALLERS = 1, TEXT_BYTES = 1 << 20 };
 
 static bool counting;         /* a scenario runs */
 static unsigned failing_site; /* 0: none */
@@ -49,6 +49,9 @@ static __attribute__((noinline)) bool fails(const void *caller, const void *fram
 		return false;
 	counting = false;
 	site = site_find(OWN_FRAMES);
+	/* with the callers, as some functions allocate for many */
+	for (int i = site.end + 1; site.key != 0 && i <= site.end + CALLERS && i < SITE_FRAMES; i++)
+		site.key = site.key * 31 + site_offset((uintptr_t)site.frames[i]);
 	failing = site.key != 0 && site_add(site.key) == failing_site && failing_site != 0 && site_survives(&site);
 	if (failing)
 		failed = site;

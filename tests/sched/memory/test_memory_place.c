@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sched/place, with the network, the policies, the round and the solvers, when memory runs out: an error, or the same
- * placement. */
+/* sched/place and sched/gain, with the network, the policies, the round and the solvers, when memory runs out: an
+ * error, or the same placement. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <base/json.h>
+#include <sched/gain/gain.h>
 #include <sched/mcf/algorithms.h>
 #include <sched/place/place.h>
 
@@ -105,4 +107,30 @@ Test(memory_place, every_algorithm)
 		settings.algorithm_name = row->name;
 		cr_expect_gt(fail_each_allocation(place), 100);
 	}
+}
+
+static int compare(FILE *out)
+{
+	struct gain_settings of_gain = {.place = settings, .curve = "spark", .seeds = 2};
+	struct gain gain = {0};
+	struct error err = {0};
+	json_t *running = json_pack("{s:{s:s, s:{s:s, s:s, s:s}}, s:{s:s, s:s, s:{s:s, s:s}}, s:{s:s, s:{s:s, s:s}}}",
+				    "one", "root", "0", "tasks", "0", "h1", "1", "h3", "2", "h6", "two", "curve",
+				    "memcached", "root", "0", "tasks", "0", "h2", "1", "h5", "away", "root", "0",
+				    "tasks", "0", "h1", "1", "elsewhere");
+	int code = running ? gain_run(&of_gain, running, &gain, &err) : -ENOMEM;
+	json_t *answer = code == 0 ? gain_to_json(&of_gain, &gain) : NULL;
+
+	if (code == 0)
+		code = json_print(out, answer);
+	json_decref(answer);
+	gain_free(&gain);
+	json_decref(running);
+	return code;
+}
+
+Test(memory_place, gain)
+{
+	settings.jobs = NULL;
+	cr_expect_gt(fail_each_allocation(compare), 100);
 }
