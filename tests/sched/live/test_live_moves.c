@@ -72,6 +72,37 @@ Test(live_moves, a_move_waits_until_the_gain_has_held_and_the_restart_pays)
 	live_destroy(live);
 }
 
+static int set_curve(struct live *live, const double *p, size_t count)
+{
+	struct error err = {0};
+	struct curve *curve = curve_from_table("steep", p, count, &err);
+	int code = live_curve_set(live, "steep", curve, &err);
+
+	curve_destroy(curve);
+	return code;
+}
+
+/* With a flat curve no move gains anything; the jobs of a curve that changes are reviewed. */
+Test(live_moves, a_new_curve_is_a_reason_to_move)
+{
+	static const double flat[] = {1, 1, 1, 1, 1}, steep[] = {1, 0.8, 0.6, 0.4, 0.2};
+	struct live_settings settings;
+	struct live *live;
+
+	live_settings_default(&settings);
+	settings.moves.mode = MIGRATION_ON;
+	settings.moves.hold_s = 0;
+	live = make_movable(&settings, 0);
+	cr_assert_eq(set_curve(live, flat, 5), 0);
+	fixture_measure(live, "m0", "m3", 39, 2);
+	cr_expect_eq(fixture_step(live, 3), 0);
+	cr_expect_eq(fixture_step(live, 30), 0);
+	cr_assert_eq(set_curve(live, steep, 5), 0);
+	cr_expect_eq(fixture_step(live, 31), 1);
+	cr_expect_eq(fixture_task_of(live, "web", 1)->state, LIVE_MOVING);
+	live_destroy(live);
+}
+
 /*
  * The two tasks run in two racks, 1 us apart. Then that measurement expires, and the default round trip within a rack
  * is less than that between racks.
