@@ -194,6 +194,30 @@ Test(simulate, what_can_never_end_is_refused)
 	dataflow_destroy(dataflow);
 }
 
+/* A host without tasks fails: nothing changes. */
+Test(simulate, the_failure_of_an_idle_host_moves_nobody)
+{
+	char jobs[512];
+	struct dataflow_simulate_options options = options_for("rate");
+	struct dataflow *dataflow;
+	struct dataflow_simulate_result without, result;
+	struct simulate_fault idle;
+
+	snprintf(jobs, sizeof jobs, pair, "j", 0.0, 1000.0);
+	dataflow = make(1, jobs);
+	without = run(dataflow, &options);
+	idle = fault(dataflow, "host:b@2");
+	options.faults = &idle;
+	options.fault_count = 1;
+	result = run(dataflow, &options);
+	cr_expect_eq(result.jobs[0].moved_tasks, 0);
+	cr_expect_eq(result.jobs[0].end_s, without.jobs[0].end_s);
+	cr_expect_eq(result.decision_count, without.decision_count);
+	simulate_result_clear(&without);
+	simulate_result_clear(&result);
+	dataflow_destroy(dataflow);
+}
+
 Test(simulate, jobs_without_volume_go_on)
 {
 	char jobs[512];
