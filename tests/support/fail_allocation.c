@@ -17,7 +17,7 @@ extern void *__libc_realloc(void *old, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 extern void __libc_free(void *block);
 
-enum { OWN_FRAMES = 3, CALLERS = 1, TEXT_BYTES = 1 << 20 };
+enum { OWN_FRAMES = 3, CALLERS = 2, TEXT_BYTES = 1 << 20 };
 
 static bool counting;         /* a scenario runs */
 static unsigned failing_site; /* 0: none */
@@ -140,6 +140,18 @@ static int run(allocating *scenario, unsigned site, char *into)
 	return code;
 }
 
+/* The failed allocation and its callers, for addr2line. */
+static const char *place(unsigned s, unsigned sites)
+{
+	static char at[128];
+	int n = snprintf(at, sizeof at, "allocation %u of %u, at", s, sites);
+
+	for (int i = failed.end; i <= failed.end + CALLERS && i < SITE_FRAMES; i++)
+		n += snprintf(at + n, sizeof at - (size_t)n, " %#lx",
+			      (unsigned long)site_offset((uintptr_t)failed.frames[i]));
+	return at;
+}
+
 /* Where the results differ, and a little before. */
 static size_t difference(void)
 {
@@ -166,11 +178,9 @@ unsigned fail_each_allocation(allocating *scenario)
 		long leaked = blocks - before; /* a failed expectation allocates, too */
 
 		if (code == 0)
-			cr_expect_str_eq(text, usual,
-					 "allocation %u of %u, at %#lx: no error, and another result: %.400s", s, sites,
-					 (unsigned long)failed.own, text + difference());
-		cr_expect_eq(leaked, 0, "allocation %u of %u, at %#lx: %ld blocks leak", s, sites,
-			     (unsigned long)failed.own, leaked);
+			cr_expect_str_eq(text, usual, "%s: no error, and another result: %.400s", place(s, sites),
+					 text + difference());
+		cr_expect_eq(leaked, 0, "%s: %ld blocks leak", place(s, sites), leaked);
 	}
 	return sites;
 }

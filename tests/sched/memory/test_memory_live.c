@@ -58,7 +58,10 @@ static void print(const struct live *live, FILE *out)
 	fprintf(out, "%a", live_performance(live));
 }
 
-/* Six machines; jobs with and without a graph, a gang, measurements, moves, a failed machine and a drained one. */
+/*
+ * Six machines; jobs with and without a graph, a gang, measurements, moves, a failed machine and a drained one,
+ * deadlines, measurements that expire.
+ */
 static int day(FILE *out)
 {
 	struct live_settings settings;
@@ -67,7 +70,7 @@ static int day(FILE *out)
 	int code;
 
 	live_settings_default(&settings);
-	settings.max_age_s = 0;
+	settings.max_age_s = 2000;
 	settings.bound = true;
 	fail_allocation_pause();
 	live = fixture_make(&settings);
@@ -87,8 +90,17 @@ static int day(FILE *out)
 	code = code ? code : fixture_submit(live, "b", 3, true, &err);
 	code = code ? code : live_step(live, 60, &err) < 0;
 	code = code ? code : confirm_all(live, 61);
+	fail_allocation_pause(); /* out of memory, a job's number is not used again, and other placements are as good */
 	code = code ? code : live_cancel(live, "g", &err);
+	fail_allocation_go_on();
 	code = code ? code : live_step(live, 90, &err) < 0;
+	/* a job that nobody starts: its tasks fail at their deadline and are tried again */
+	code = code ? code : fixture_submit_graph(live, "c", 3, false, (struct job_limits){0}, "ring", &err);
+	for (double now_s = 100; now_s < 3000 && code == 0; now_s += 400)
+		code = live_step(live, now_s, &err) < 0;
+	code = code ? code : fixture_submit(live, "d", 9, false, &err) == -ENOMEM;
+	code = code ? code : live_expire(live, 3000);
+	code = code ? code : live_step(live, 3001, &err) < 0;
 	if (code == 0)
 		print(live, out);
 	live_destroy(live);

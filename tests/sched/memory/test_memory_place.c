@@ -27,7 +27,7 @@ static void write_text(char path[static 64], const char *name, const char *text)
 	cr_assert(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-/* Three racks; a job that waits, one that runs, a gang and one of which the root waits. */
+/* Three racks; a job that waits, one that runs, a gang and one of which the root waits; not enough slots. */
 static void make_files(void)
 {
 	cr_assert(mkdtemp(folder));
@@ -47,7 +47,7 @@ static void make_files(void)
 		   "{\"id\": \"gang\", \"curve\": \"strads\", \"root\": 0, \"minimum_tasks\": 2, \"tasks\": [\"x\", "
 		   "\"y\", \"z\"]}\n"
 		   "{\"id\": \"lost\", \"curve\": \"memcached\", \"root\": 0, \"tasks\": [\"x\", {\"name\": \"y\", "
-		   "\"machine\": \"h5\"}]}\n");
+		   "\"machine\": \"h5\"}, \"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]}\n");
 	write_text(latency, "latency.csv",
 		   "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n"
 		   "h1,h2,10,12,20,0,100,1795188663.25\nh1,h3,410,412,420,0,100,1795188663.25\n"
@@ -60,6 +60,7 @@ static void make_files(void)
 	settings.curves = SOURCE_ROOT "/curves";
 	settings.rounds = 2;
 	settings.round_s = 10;
+	settings.omega_per_s = 1;
 	settings.verify = true;
 }
 
