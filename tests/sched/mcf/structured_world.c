@@ -250,9 +250,20 @@ static void event_running(struct world *world, int32_t id)
 		snprintf(world->text, sizeof(world->text), "change_row %d of no blocks refused", id);
 }
 
+/* The running arc with this column and cost; -1: none; -2: several. */
+static int32_t find_running(const struct world_group *group, int32_t column, int32_t cost)
+{
+	int32_t found = -1;
+
+	for (int32_t i = 0; i < group->running_count; i++)
+		if (group->running[i].column == column && group->running[i].cost == cost)
+			found = found == -1 ? i : -2;
+	return found;
+}
+
 /*
- * Ends a unit, which makes a running arc lose it: any running arc on that column may, so the world follows the solver's
- * choice.
+ * Ends a unit, which makes its running arc lose a unit of capacity. If several units are on the column, the world
+ * cannot know which one ended, and takes all running arcs away.
  */
 static void event_end(struct world *world, int32_t id)
 {
@@ -262,11 +273,19 @@ static void event_end(struct world *world, int32_t id)
 
 	if (count == 0 || group->supply == 0)
 		return;
-	int32_t column = shares[draw(world, 0, count - 1)].column;
+	const struct structured_share *share = &shares[draw(world, 0, count - 1)];
+	int32_t column = share->column, running = find_running(group, column, share->cost), units = 0;
 
+	for (int32_t i = 0; i < count; i++)
+		units += shares[i].column == column ? shares[i].units : 0;
 	if (structured_end_unit(world->state, id, column))
 		snprintf(world->text, sizeof(world->text), "end_unit %d on %d refused", id, column);
 	group->supply--;
+	if (units == 1 && running >= -1) {
+		if (running >= 0 && --group->running[running].units == 0)
+			group->running[running] = group->running[--group->running_count];
+		return;
+	}
 	group->running_count = 0;
 	structured_set_running(world->state, id, group->running, 0);
 }
