@@ -71,6 +71,22 @@ Test(policy_changes, the_next_task_of_a_job_goes_by_the_latency_that_moved)
 	test_world_free(&world);
 }
 
+/* By a curve that rises, which no application has, the farthest machine is the best. */
+Test(policy_changes, the_next_task_of_a_job_goes_by_the_curve_that_changed)
+{
+	static const double rising[] = {0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
+
+	make(3, 3);
+	add_rooted_job();
+	set_latency(0, 1, 20);
+	set_latency(0, 2, 40);
+	cr_expect_eq(place_another(1), 1);
+	test_world_set_curve(&world, 1, rising, sizeof rising / sizeof *rising);
+	cr_assert_eq(placer_replace_curve(world.placer, 0, world.curves[1]), 0);
+	cr_expect_eq(place_another(2), 2);
+	test_world_free(&world);
+}
+
 /* Two pairs of near machines; each root goes to the pair that is nearer when it arrives. */
 Test(policy_changes, the_next_root_goes_by_the_latency_that_moved)
 {
