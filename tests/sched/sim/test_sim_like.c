@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <base/rng.h>
@@ -134,4 +135,18 @@ Test(sim_like, a_bad_table_is_refused)
 
 	cr_assert_eq(sim_like_create(&like, "/nonexistent.csv", &err), -ENOENT);
 	cr_assert_neq(err.text[0], '\0');
+}
+
+/* A folder is read as a trace of Google's format; one without its files has nothing that a workload could be like. */
+Test(sim_like, a_folder_without_a_trace_is_refused)
+{
+	char folder[] = "/tmp/nomora-like.XXXXXX";
+	struct error err = {0};
+	int code;
+
+	cr_assert_not_null(mkdtemp(folder));
+	code = sim_like_create(&like, folder, &err);
+	rmdir(folder);
+	cr_expect_eq(code, -ENOENT, "%d", code);
+	cr_expect_not_null(strstr(err.text, "a folder of Google"), "%s", err.text);
 }
