@@ -119,7 +119,8 @@ __attribute__((constructor)) static void watch_memory(void)
 	json_set_alloc_funcs(watched_malloc, free);
 }
 
-bool json_ran_out(void)
+/* Since the last call. */
+static bool has_run_out(void)
 {
 	bool was = ran_out;
 
@@ -127,10 +128,20 @@ bool json_ran_out(void)
 	return was;
 }
 
+/* If json_dumps() runs out of memory, it may return a text that lacks keys. */
+char *json_dump_whole(const json_t *value, size_t flags)
+{
+	char *text = value ? json_dumps(value, flags) : NULL;
+
+	if (!has_run_out())
+		return text;
+	free(text);
+	return NULL;
+}
+
 static char *to_text(const json_t *value, size_t layout)
 {
-	char *text = json_ran_out() ? NULL : json_dumps(value, layout | JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY),
-	     *to = text;
+	char *text = json_dump_whole(value, layout | JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY), *to = text;
 	bool quoted = false;
 
 	/* The text is changed in place, as no number becomes longer. */

@@ -323,8 +323,7 @@ static char *preempt(const struct extender *extender, const struct live *live, c
 		if (passes(request, request->job ? rated : NULL, best, n))
 			json_object_set(kept, request->names[n], json_object_get(request->victims, request->names[n]));
 	answer = rated ? json_pack("{s:O}", "NodeNameToMetaVictims", kept) : NULL;
-	if (answer)
-		text = json_dumps(answer, JSON_COMPACT);
+	text = json_dump_whole(answer, JSON_COMPACT);
 	json_decref(answer);
 	json_decref(kept);
 	free(rated);

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include <base/json.h>
 #include <sched/live/calls.h>
 
 #include "live_priv.h"
@@ -20,7 +21,7 @@ static bool is_noted(const struct live *live)
  */
 static void note(const struct live *live, json_t *call)
 {
-	char *text = call ? json_dumps(call, JSON_COMPACT) : NULL;
+	char *text = json_dump_whole(call, JSON_COMPACT);
 
 	if (text)
 		live->settings.called(live->settings.context, text);

@@ -28,7 +28,7 @@ char *schedd_decisions_text(const struct schedd *schedd, uint64_t after)
 		json_array_append_new(list, decision_json(&decisions[d]));
 	root = json_pack("{s:s, s:I, s:o}", "schema", "nomora.decisions/1", "last",
 			 (json_int_t)live_last_decision(schedd->live), "decisions", list);
-	text = root ? json_dumps(root, 0) : NULL;
+	text = json_dump_whole(root, 0);
 	json_decref(root);
 	return text;
 }

@@ -31,7 +31,7 @@ bool schedd_is_admin(const struct schedd *schedd, const struct serve_call *call)
 
 void schedd_reply_json(struct schedd *schedd, struct serve_call *call, unsigned status, json_t *value)
 {
-	char *text = value && !json_ran_out() ? json_dumps(value, 0) : NULL;
+	char *text = json_dump_whole(value, 0);
 
 	json_decref(value);
 	schedd_reply(schedd, call, text ? status : 500, text ? text : strdup("{\"error\": \"out of memory\"}"));

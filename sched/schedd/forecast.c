@@ -189,7 +189,7 @@ static void run_child(int fd, struct live *live, const struct forecast_request *
 	if (!answer)
 		answer = json_pack("{s:o, s:i}", "error", json_message(err.text), "status",
 				   err.code == ENOENT ? 404 : 400);
-	text = json_dumps(answer, 0);
+	text = json_dump_whole(answer, 0);
 	if (text)
 		write_all(0, text, strlen(text));
 	_exit(0);

@@ -135,7 +135,7 @@ void schedd_get_overview(void *context, struct serve_call *call)
 				 "last_decision", (json_int_t)live_last_decision(schedd->live), "racks",
 				 racks_json(schedd), "series", series_json(schedd));
 		free(schedd->overview);
-		schedd->overview = root ? json_dumps(root, 0) : NULL;
+		schedd->overview = json_dump_whole(root, 0);
 		schedd->overview_s = now_s;
 		json_decref(root);
 	}

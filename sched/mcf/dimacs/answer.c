@@ -110,7 +110,7 @@ int mcf_answer_print_json(const struct mcf_answer *answer, bool flow, FILE *out)
 {
 	enum { END_BYTES = 2 }; /* " }", before which the flow is inserted */
 	json_t *root = answer_json(answer);
-	char *text = root && !json_ran_out() ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
+	char *text = json_dump_whole(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
 
 	json_decref(root);
 	if (!text)

@@ -110,10 +110,11 @@ json_t *json_number_or_null(double value); /* JSON null for NAN and infinities; 
 json_t *json_message(const char *text);
 
 /*
- * True if this thread ran out of memory in the JSON library since the last call. A value that was made meanwhile may
- * lack members. The functions that print or write values check it themselves.
+ * json_dumps(), or NULL if out of memory: also if this thread ran out of memory in the JSON library since the last
+ * call, as a value that was made meanwhile may lack members. The functions above that print or write values use it. The
+ * caller frees the text. NULL is legal.
  */
-bool json_ran_out(void);
+char *json_dump_whole(const json_t *value, size_t flags);
 
 /* Records an error at where.key, unless the reader already has an error. */
 void json_fail(struct json_reader *reader, const char *where, const char *key, const char *format, ...)

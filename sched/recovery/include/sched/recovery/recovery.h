@@ -102,7 +102,10 @@ struct recovery_load {
  * server_count entries that receive the loads at that p. NAN if out of memory.
  */
 double recovery_evaluate(const struct recovery_scenario *scenario, const uint32_t *server, struct recovery_load *load);
-/* Returns the p before the failure: every task is on its original server, each flow has its remaining volume. NAN: no memory. */
+/*
+ * Returns the p before the failure: every task is on its original server, each flow has its remaining volume. NAN if
+ * out of memory.
+ */
 double recovery_evaluate_before(const struct recovery_scenario *scenario);
 
 /* Returns each task's server under an answer, task_count entries, or NULL if out of memory. The caller frees it. */
