@@ -222,6 +222,51 @@ def day(d):
                             "the mean over tasks. The times of rounds are CPU time."])
 
 
+SIMULATE = ["simulate", "--curves", CURVES, "--machines", "60", "--slots", "4", "--hours", "0.1", "--load", "1.5", "--topology", "2x5",
+            "--unscheduled-capacity", "0", "-p", "nomora:preemption"]
+# option of simulate: its value, and its name among the settings of the summary
+OPTIONS = {
+    "--fraction": (0.7, "fraction"), "--speed-up": (2, "speed_up"), "--keep-single": (True, "keep_single"),
+    "--slots": (5, "slots"), "--topology": ("3x7", "topology"), "--solver-time": ("work", "solver_time"),
+    "--round-s": (7, "round_s"), "--roots": ("best", "roots"), "--workers": ("next-round", "workers"),
+    "--weights": ("job", "weights"), "--unscheduled-capacity": (3, "unscheduled_capacity"),
+    "--omega-per-s": (17, "omega_per_s"), "--seed": (9, "seed"),
+    "--rack-us": (33, "latency.rack_us"), "--pod-us": (90, "latency.pod_us"), "--across-us": (333, "latency.across_us"),
+    "--spread": (0.4, "latency.spread"), "--drift": (0.3, "latency.drift"), "--noise": (0.5, "latency.noise"),
+    "--spikes": (0.05, "latency.spike_chance"), "--latency-age": (50, "latency.age_s"),
+    "--measurement-error": (0.9, "latency.error"), "--curve-mix": ("spark=100", "curve_mix"),
+    "--two-significant-digits": (True, "two_significant_digits"), "--machine-arcs": (1, "machine_arcs"), "--gamma": (101, "gamma"), "--spill": ("best", "spill"),
+    "--lose-work": (True, "lose_work"),
+}
+
+
+def settings_and_results(*more):
+    d = json.loads(run(*SIMULATE, *more, "--json").stdout)
+    for p in d["policies"]:
+        del p["wall"]
+    return d["settings"], d["policies"]
+
+
+def every_option():
+    """Each option is in the summary, alone of all settings, and changes the results."""
+    global number
+    settings, results = settings_and_results()
+    wrong = []
+    for option, (value, key) in OPTIONS.items():
+        changed, other = settings_and_results(*([option] if value is True else [option, str(value)]))
+        *outer, last = key.split(".")
+        wanted = json.loads(json.dumps(settings))
+        (wanted[outer[0]] if outer else wanted)[last] = value
+        if changed != wanted:
+            wrong += [f"{option}: {changed}"]
+        if other == results and option != "--speed-up":  # which is for traces
+            wrong += [f"{option} changes nothing"]
+    number += 1
+    print(f"{'not ok' if wrong else 'ok'} {number} - simulate: each option is in the summary and changes the results")
+    for line in wrong:
+        print("# " + line)
+
+
 RACKS = {f"h{i}": f"r{(i + 1) // 2}" for i in range(1, 7)}
 MACHINES = [{"name": h, "rack": r, "slots": 4 if h == "h3" else 2 + (h == "h1")} for h, r in RACKS.items()]
 JOBS = [{"id": "web", "curve": "memcached", "root": "s", "tasks": ["s", "c1", "c2"], "graph": "ring"},
@@ -243,7 +288,7 @@ def main():
     write("mesh.csv", "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n"
           + "".join(f"{a},{b},{us - 2},{us},{us + 9},0,100,1795188663.25\n" for (a, b), us in PAIRS.items()))
     placing = ["place", "--cluster", "cluster.json", "--latency", "mesh.csv", "--curves", CURVES]
-    print("1..14")
+    print("1..15")
     same("place", place, *placing, "--jobs", "jobs.jsonl")
     same("place --verify, tasks that wait", place, *placing, "--jobs", "full.jsonl", "--verify")
     same("place --preemption", place, *placing, "--jobs", "jobs.jsonl", "--preemption", "--verify")
@@ -264,6 +309,7 @@ def main():
     same("dataflow simulate, a failed link", flows, "dataflow", "simulate", "flows.json", "--fail", "link:s0:s1@2-9", "--fail", "host:f@4-20")
     same("simulate", day, "simulate", "--curves", CURVES, "--machines", "60", "--slots", "4", "--hours", "0.1", "--load", "1.2", "-p", "random",
          "-p", "nomora:preemption,round_s=20", "--gap")
+    every_option()
     same("dataflow simulate --until", flows, "dataflow", "simulate", "flows.json", "--until", "6")
 
 
