@@ -122,6 +122,9 @@ fi
 
 run "${gain[@]}" --kubectl pods.json --curve spark
 recomputed "pods: by label, else by controller with the first pod as the root" '{"default.web": ["h1", "h5", "h6"], "default.shop-1": ["h7", "h2"]}'
+check "a label's curve, and --curve for the others" python3 -c 'import json
+curves = {j["job"]: j["curve"] for j in json.load(open("answer.json"))["jobs"]}
+assert curves == {"default.web": "memcached", "default.shop-1": "spark"}, curves'
 check "a host outside the mesh is named and counted" python3 -c 'import json
 answer = json.load(open("answer.json"))
 assert answer["foreign_hosts"] == {"n9": 1}, answer["foreign_hosts"]
