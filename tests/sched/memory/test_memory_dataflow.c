@@ -112,8 +112,13 @@ Test(memory_dataflow, plans)
 		fail_each_allocation(plan);
 }
 
+/* Plans are made by every engine; here are one of each way to choose routes. */
 Test(memory_dataflow, simulations)
 {
-	for (size_t e = 0; (engine = engine_name(e)); e++)
+	static const char *const some[] = {"rate", "both", "storm"};
+
+	for (size_t e = 0; e < sizeof some / sizeof *some; e++) {
+		engine = some[e];
 		fail_each_allocation(simulation);
+	}
 }
