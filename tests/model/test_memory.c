@@ -56,7 +56,7 @@ static int tell_curve(const void *context, char *answer, size_t bytes)
 
 static int tell_sweep(const void *context, char *answer, size_t bytes)
 {
-	struct sweep *sweep = sweep_from_memory("s", text, length, &err);
+	struct sweep *sweep = sweep_read(file_lines_from_memory("s", text, length, &err), &err);
 	size_t used = 0;
 
 	(void)context;
@@ -187,7 +187,7 @@ static int tell_lines(struct file_lines *lines, int kind, char *answer, size_t b
 
 static int tell_file_of_lines(const void *kind, char *answer, size_t bytes)
 {
-	struct file_lines *lines = file_lines_from_memory("l", text, length);
+	struct file_lines *lines = file_lines_from_memory("l", text, length, &err);
 	int code = lines ? tell_lines(lines, *(const int *)kind, answer, bytes) : -ENOMEM;
 
 	if (lines)

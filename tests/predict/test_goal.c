@@ -336,7 +336,7 @@ static int tell(const void *text, char *answer, size_t bytes)
 	struct execution_graph graph = {0};
 	struct runtime runtime = {0};
 	struct error err = {0};
-	int code = goal_parse("test", text, strlen(text), &model, &graph, &err);
+	int code = goal_read(file_lines_from_memory("test", text, strlen(text), &err), &model, &graph, &err);
 
 	if (code == 0)
 		code = runtime_find(&graph, 0, 10000, &runtime, &err);

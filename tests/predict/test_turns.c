@@ -748,7 +748,7 @@ static int tell(const void *context, char *answer, size_t size)
 	(void)context;
 	graph = (struct execution_graph){0};
 	runtime = (struct runtime){0};
-	code = turns_read_memory("test", bytes, length, 0, &turns, &err);
+	code = turns_read(packets_open_memory("test", bytes, length, &err), "test", 0, &turns, &err);
 	if (code == 0)
 		code = turns_build(&turns, &graph, &err);
 	if (code == 0)

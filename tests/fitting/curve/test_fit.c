@@ -703,7 +703,7 @@ Test(fit, lack_of_memory_changes_no_answer)
 				   "150,both,1,m,u,higher,73\n200,both,0,m,u,higher,66\n200,both,1,m,u,higher,64\n"
 				   "300,both,0,m,u,higher,52\n300,both,1,m,u,higher,51\n";
 	struct error err = {0};
-	struct sweep *sweep = sweep_from_memory("rows", rows, strlen(rows), &err);
+	struct sweep *sweep = sweep_read(file_lines_from_memory("rows", rows, strlen(rows), &err), &err);
 
 	cr_assert(sweep, "%s", err.text);
 	allocations_fail(tell, sweep, "a fit");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""text.py BIN SOURCE: the text of a command says what its --json says. The text is built again from the JSON, here; all
+"""text_sched.py BIN SOURCE: the text of a command says what its --json says. The text is built again from the JSON, here; all
 lines must be equal but for spaces and the solver's time."""
 import json
 import os
