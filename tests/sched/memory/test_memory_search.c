@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include <sched/recovery/generate.h>
 #include <sched/recovery/recovery.h>
 
 #include "fail_allocation.h"
