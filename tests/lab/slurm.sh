@@ -117,13 +117,15 @@ cat >"$dir/fill.sh" <<END
 exec sleep 600
 END
 noted() { [ "$(wc -l <"$dir/order.$1")" -eq "$2" ]; }
+# full: schedd knows that no slot is free. Before it does, a job could get nodes that are taken, until the agent's next poll.
+full() { [ "$("$nomora" nodes --json | jq '[.machines[] | .slots - .tasks] | add')" = 0 ]; }
 # queue NAME [OPTION...]: 20 jobs, of which no two fit at once, wait for a full cluster; the larger has the higher
 # priority. Notes the order of their starts.
 queue() {
 	local name=$1 filler n
 	shift
 	filler=$(submit -n 14 "$@" "$dir/fill.sh")
-	wait_for 60 is_job "$filler" JobState RUNNING || return 1
+	wait_for 60 is_job "$filler" JobState RUNNING && wait_for 60 full || return 1
 	for n in 9 8 12 10 11 8 13 9 14 10 12 11 9 13 8 10 12 11 13 14; do
 		submit -n "$n" "$@" "$dir/note.sh" "$n" "$name" >/dev/null
 	done
