@@ -48,7 +48,9 @@ uint32_t execution_after(struct execution_graph *graph, uint32_t rank, uint32_t 
 
 uint32_t execution_later(struct execution_graph *graph, uint32_t rank, uint32_t a, uint32_t b)
 {
-	return execution_add(graph, rank, (struct execution_edge){.from = a}, (struct execution_edge){.from = b});
+	struct execution_edge edge_a = {.from = a}, edge_b = {.from = b};
+
+	return execution_add(graph, rank, edge_a, edge_b);
 }
 
 int loggps_check(const struct loggps *model, uint32_t ranks, struct error *err)

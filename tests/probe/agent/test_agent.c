@@ -229,7 +229,7 @@ void __wrap_agent_summarise(struct agent *agent, struct agent_summary *summary)
 
 static void check_sums(struct agent_group *group)
 {
-	struct agent_summary sum;
+	struct agent_summary sum = {0};
 	const uint64_t *counts[] = {&sum.skipped,        &sum.unstamped,       &sum.departures,
 				    &sum.send_failures,  &sum.broken_frames,   &sum.unfinished_checksums,
 				    &sum.bad_hmac,       &sum.other_member,    &sum.forged,
