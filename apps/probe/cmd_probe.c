@@ -19,8 +19,7 @@ static const struct option_row rows[] = {
 		      "--wait)"),
 	OPTION_STRING(struct station_settings, slot, "slot", 0, "I/N",
 		      "probe only in the I-th of N turns of a second each, by the wall clock, so that probers on one "
-		      "machine disturb "
-		      "each other less"),
+		      "machine disturb each other less"),
 	STATION_PACKET_ROWS,
 	STATION_TWAMP_ROW("request a session from the TWAMP server (TCP port 862) of each peer first"),
 	OPTION_HEADING("Port and run"),

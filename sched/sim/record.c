@@ -93,7 +93,9 @@ void sim_record_latencies(struct sim *sim)
 	}
 }
 
-/* Records the event, except a removal of an absent machine and an addition of a present one without a number of slots.
+/*
+ * Records the event, except a removal or update of an absent machine, and an addition or update of a present one that
+ * has no number of slots.
  */
 void sim_record_machine(struct sim *sim, const struct workload_machine_event *event, int32_t slots)
 {

@@ -100,7 +100,9 @@ class Schedd(Daemon):
             now = next(t for t in self.tasks(job) if t["name"] == task)
             if now["state"] == state:
                 return True
-            self.ask("POST", "/v1/events", {"event": event, "job": job, "task": task, "machine": now["machine"] or ""})
+            status, answer = self.ask("POST", "/v1/events", {"event": event, "job": job, "task": task, "machine": now["machine"] or ""})
+            if status == 200 and json.loads(answer) != {"taken": 1}:
+                raise Wrong(f"an event is acknowledged that was not taken: {answer}")
             return False
         wait_until(is_there, f"{job}/{task} is {state}", self)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Makes arrays grow, and searches sorted ones. The caller keeps the pointer to the memory, the number of items and the
- *capacity in items. The capacity at least doubles each time, so that appending n items costs O(n). The caller frees the
- *memory with free().
+ * capacity in items. The capacity at least doubles each time, so that appending n items costs O(n). The caller frees
+ * the memory with free().
  *
  *	items = array_grow(list->items, list->count, &list->capacity, sizeof *items);
  *	if (!items)

@@ -17,7 +17,7 @@
  * overhead once the message is there. Operations of one cpu that could run at the same moment run in the order in which
  * they could begin at the model's latency, by line where that is the same; the graph keeps this order at every
  * latency. "nic" is read and not used. Wildcards (source or tag -1) are refused: what they match depends on the
- *latency.
+ * latency.
  */
 #ifndef PREDICT_GOAL_H
 #define PREDICT_GOAL_H
