@@ -165,6 +165,13 @@ curve = json.load(open("flat.json"))
 assert curve["threshold"] is None and curve["model"]["name"] == "flat" and set(curve["table"]["p"]) == {1.0}
 assert max(curve["band"]["high"]) == 1 and 0.9 < min(curve["band"]["low"]) < 1'
 check "and is read again" "$nomora" fit --compare flat.json flat.json
+# Twelve runs at 1 and twelve at 0.2: if a curve without a threshold is the best, the report says where it has fallen.
+printf '%s\n' 0,{1.0028,0.9802,0.9932} 10,{1.0073,1.0063,1.0064} 20,{1.0158,0.9922,1.0056} 40,{0.9806,0.9915,0.9930} \
+	100,{0.1989,0.1982,0.2041} 200,{0.2038,0.2044,0.1943} 400,{0.2010,0.2048,0.1976} 1000,{0.2053,0.2003,0.2002} >cliff.csv
+run "$nomora" fit cliff.csv
+says "$out" 'threshold    none: performance has fallen by 1 % at [34][0-9.]* us' &&
+	pass "a curve that is flat at first does not fall from the start" ||
+	fail "a curve that is flat at first does not fall from the start" "$out"
 awk -F, -v OFS=, 'NR > 1 { $7 = 9.4 + 40 * ($7 - 9.4) } { print }' flat.csv >noise.csv
 run "$nomora" fit noise.csv -o noise.json
 says "$out" 'warning: The runs scatter too much to show an effect below [0-9]* %' &&
