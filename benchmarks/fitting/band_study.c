@@ -2,7 +2,8 @@
 /*
  * Coverage and width of the 95 % band and of the threshold's interval, for random steps (1, then a lower constant),
  * hinges, smooth curves without a threshold, and flat curves, with several noises, numbers of delay levels and of runs
- * at each. One JSON line per case.
+ * at each. Beside the width is that of an oracle, which knows the equation and the noise, but not the parameters. One
+ * JSON line per case.
  *
  *   band_study [DRAWS]
  */
@@ -12,10 +13,11 @@
 
 #include <base/rng.h>
 #include <fitting/curve/fit.h>
+#include <fitting/linear/linear.h>
 
 #include "refit_truth.h"
 
-enum { LEVELS_MAXIMUM = 20 };
+enum { LEVELS_MAXIMUM = 20, RUNS_MAXIMUM = 10, PARAMETERS = 4 };
 enum shape { STEP, HINGE, SMOOTH, FLAT, SHAPES };
 
 static const char *const shape_names[SHAPES] = {"step", "hinge", "smooth", "flat"};
@@ -31,7 +33,7 @@ struct design {
 
 struct tally {
 	long points, covered;
-	double width;
+	double width, oracle_width;
 	long intervals, right_intervals; /* of thresholds that the truth has */
 	double interval_width;
 };
@@ -58,6 +60,74 @@ static struct truth draw_truth(enum shape shape, struct rng *rng)
 	if (shape == FLAT)
 		truth.fall = 0;
 	return truth;
+}
+
+static double derivative(const struct truth *truth, double *parameter, double x_us)
+{
+	double value = *parameter, step = 1e-4 * (fabs(value) + 1e-3), above;
+
+	*parameter = value + step;
+	above = truth_at(truth, x_us);
+	*parameter = value - step;
+	above = (above - truth_at(truth, x_us)) / (2 * step);
+	*parameter = value;
+	return above;
+}
+
+/*
+ * Derivatives of the truth by its parameters: height, jump or fall, threshold, scale. A jump has none by its threshold
+ * (oracle_add() cares for it), a flat curve none but by its height.
+ */
+static void gradient(const struct truth *from, enum shape shape, double x_us, double *g)
+{
+	struct truth truth = *from;
+
+	g[0] = 1;
+	g[1] = shape == FLAT ? 0 : derivative(&truth, shape == STEP ? &truth.jump : &truth.fall, x_us);
+	g[2] = shape == HINGE ? derivative(&truth, &truth.threshold_us, x_us) : 0;
+	g[3] = shape == STEP || shape == FLAT ? 0 : derivative(&truth, &truth.scale_us, x_us);
+}
+
+/*
+ * Adds the widths of an oracle's 95 % intervals, to first order in the noise. Between the two levels at both sides of a
+ * jump, no data says where it is, so there the interval has both heights.
+ */
+static void oracle_add(const struct design *design, const struct truth *truth, const double *levels, size_t points,
+		       struct tally *tally)
+{
+	static struct linear_workspace *workspace;
+	double matrix[PARAMETERS * LEVELS_MAXIMUM * RUNS_MAXIMUM], response[LEVELS_MAXIMUM * RUNS_MAXIMUM] = {0};
+	size_t rows = (size_t)(design->levels * design->runs);
+	struct linear_result result;
+	double g[PARAMETERS], before = 0, after = INFINITY;
+
+	if (!workspace && !(workspace = linear_workspace_create(LEVELS_MAXIMUM * RUNS_MAXIMUM, PARAMETERS)))
+		exit(1);
+	for (size_t row = 0; row < rows; row++) {
+		double x = levels[row / (size_t)design->runs];
+
+		gradient(truth, design->shape, x, g);
+		for (size_t j = 0; j < PARAMETERS; j++)
+			matrix[row + j * rows] = g[j];
+		if (x < truth->threshold_us)
+			before = x;
+		else
+			after = fmin(after, x);
+	}
+	linear_fit(workspace, &(struct linear_problem){rows, PARAMETERS, matrix, 0, response, NULL, true}, &result);
+	for (size_t i = 0; i < points; i++) {
+		double x = CURVE_STEP_US * (double)i, variance = 0;
+
+		gradient(truth, design->shape, x, g);
+		for (size_t j = 0; j < PARAMETERS; j++)
+			for (size_t k = 0; k < PARAMETERS; k++) {
+				double c = result.covariance_absolute[j * PARAMETERS + k];
+
+				variance += isfinite(c) ? g[j] * c * g[k] : 0;
+			}
+		tally->oracle_width += 2 * 1.96 * design->noise * sqrt(fmax(variance, 0)) +
+				       (design->shape == STEP && x > before && x < after ? truth->jump : 0);
+	}
 }
 
 static void count(const struct truth *truth, const struct curve *curve, struct tally *tally)
@@ -101,6 +171,7 @@ static void one_draw(const struct design *design, uint64_t seed, struct tally *t
 		exit(1);
 	}
 	count(&truth, fit.curve, tally);
+	oracle_add(design, &truth, levels, fit.curve->table_count, tally);
 	fit_free(&fit);
 	sweep_destroy(sweep);
 }
@@ -112,9 +183,10 @@ static void run_case(const struct design *design, int draws)
 	for (int draw = 0; draw < draws; draw++)
 		one_draw(design, (uint64_t)(1000000 * (design->shape + 1) + draw), &tally);
 	printf("{\"benchmark\": \"band_study\", \"shape\": \"%s\", \"levels\": %d, \"runs\": %d, \"noise\": %g, "
-	       "\"draws\": %d, \"coverage\": %.3f, \"width\": %.4f",
+	       "\"draws\": %d, \"coverage\": %.3f, \"width\": %.4f, \"oracle_width\": %.4f",
 	       shape_names[design->shape], design->levels, design->runs, design->noise, draws,
-	       (double)tally.covered / (double)tally.points, tally.width / (double)tally.points);
+	       (double)tally.covered / (double)tally.points, tally.width / (double)tally.points,
+	       tally.oracle_width / (double)tally.points);
 	if (tally.intervals)
 		printf(", \"intervals\": %ld, \"interval_coverage\": %.3f, \"interval_width_us\": %.1f",
 		       tally.intervals, (double)tally.right_intervals / (double)tally.intervals,
