@@ -23,7 +23,13 @@ enum { THRESHOLDS_MINIMUM = 20 };
  */
 static const double half_width_least = 1e-9;
 
-/* Finds the two levels around a jump: the data do not determine where between them the jump is. */
+/*
+ * A hinge whose curve has fallen by this share of its whole fall at the next level is a cliff: the data do not
+ * determine where between the two levels around it the fall is.
+ */
+static const double cliff_share = 0.95;
+
+/* Finds the two levels around a threshold. */
 static void find_gap(const struct problem *problem, double threshold_us, double *low_us, double *high_us)
 {
 	*low_us = *high_us = threshold_us;
@@ -32,6 +38,35 @@ static void find_gap(const struct problem *problem, double threshold_us, double 
 			*low_us = problem->x[i - 1];
 			*high_us = problem->x[i];
 		}
+}
+
+static bool is_cliff(const struct candidate_curve *curve, double next_us)
+{
+	double start = candidate_curve_value(curve, 0);
+
+	return curve->profile.form == CURVE_FORM_HINGE && family_shapes(curve->profile.family) > 0 &&
+	       start - candidate_curve_value(curve, next_us) >=
+		       cliff_share * (start - candidate_curve_value(curve, curve->problem->end_us));
+}
+
+/* Moves a jump or a cliff to a random place between the levels around it, if the curve has one. */
+static void move_threshold(struct candidate_curve *curve, double *low_us, double *high_us, struct rng *rng)
+{
+	struct profile *profile = &curve->profile;
+	double at_us = profile->threshold_us, low, high;
+
+	find_gap(curve->problem, at_us, &low, &high);
+	if (profile->form == CURVE_FORM_JUMP) {
+		profile->threshold_us = low + (high - low) * (1 - rng_uniform(rng)); /* over low, at most high */
+	} else if (high > at_us && is_cliff(curve, high)) {
+		profile->threshold_us = low + (high - low) * rng_uniform(rng); /* below high */
+		/* A cliff that starts later is steeper. */
+		profile->shape[0] *= (high - profile->threshold_us) / (high - at_us);
+	} else {
+		return;
+	}
+	*low_us = low;
+	*high_us = high;
 }
 
 /* Returns a random factor that turns normal noise into t noise: sqrt(dof / chi-square), by Wilson & Hilferty. */
@@ -62,10 +97,8 @@ static bool replicate(struct simulator *simulator, const struct fit_settings *se
 		noise[i] = scale * rng_normal(rng) / problem->root_weight[i];
 	simulator_curve(simulator, noise, &curve, &solution);
 	*low_us = *high_us = curve.profile.threshold_us;
-	if (curve.profile.form == CURVE_FORM_JUMP && isnan(settings->threshold_us)) {
-		find_gap(problem, curve.profile.threshold_us, low_us, high_us);
-		curve.profile.threshold_us = *low_us + (*high_us - *low_us) * (1 - rng_uniform(rng));
-	}
+	if (isnan(settings->threshold_us))
+		move_threshold(&curve, low_us, high_us, rng);
 	candidate_curve_fill(&curve, x, count, p);
 	return curve.profile.form != CURVE_FORM_NONE && isnan(settings->threshold_us);
 }

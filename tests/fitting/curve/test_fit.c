@@ -257,7 +257,8 @@ Test(fit, threshold_lies_within_its_interval_and_the_truth_too)
 }
 
 /*
- * Returns true if the interval of the threshold is between the cliff's two levels.
+ * Returns true if the interval of the threshold is that between the cliff's two levels, whatever the form: the data do
+ * not say where between them the cliff is. A hinge may start a little before the first of them.
  *
  * Draws a cliff: 1 up to `last_us`, `height` from the next level on, with 3 runs per level and relative noise. Checks
  * the width of the band at each level.
@@ -285,8 +286,9 @@ static bool assert_cliff(double last_us, double next_us, double height, double n
 	cr_assert(sweep, "%s", err.text);
 	fit_settings_default(&settings);
 	fit_sweep(sweep, &settings, &fit);
-	inside = fit.curve->threshold.has_interval && fit.curve->threshold.low_us >= last_us - 1e-9 &&
-		 fit.curve->threshold.high_us <= next_us + 1e-9;
+	inside = fit.curve->threshold.has_interval &&
+		 fabs(fit.curve->threshold.low_us - last_us) <= 0.02 * (next_us - last_us) &&
+		 fabs(fit.curve->threshold.high_us - next_us) <= 0.02 * (next_us - last_us);
 	for (size_t k = 0; k < fit.curve->table_count; k++) {
 		double x = 10.0 * (double)k;
 
@@ -300,7 +302,7 @@ static bool assert_cliff(double last_us, double next_us, double height, double n
 	return inside;
 }
 
-Test(fit, cliffs_have_a_narrow_band_and_an_interval_between_their_levels, .timeout = 120)
+Test(fit, cliffs_have_a_narrow_band_and_their_gap_for_an_interval, .timeout = 120)
 {
 	static const double ends[][2] = {{20, 40}, {40, 100}, {100, 200}, {200, 400}}, heights[] = {0.2, 0.5, 0.8};
 	static const double noises[] = {0.005, 0.01, 0.02};
@@ -311,7 +313,7 @@ Test(fit, cliffs_have_a_narrow_band_and_an_interval_between_their_levels, .timeo
 		for (int j = 0; j < 3; j++)
 			for (int k = 0; k < 3; k++)
 				inside += assert_cliff(ends[i][0], ends[i][1], heights[j], noises[k], seed++);
-	cr_assert_eq(inside, 36, "%d of 36 intervals are between the two levels", inside);
+	cr_assert_eq(inside, 36, "%d of 36 intervals are the gap between the two levels", inside);
 }
 
 Test(fit, every_family_in_every_form_keeps_the_law)
