@@ -34,7 +34,8 @@ struct design {
 struct tally {
 	long points, covered;
 	double width, oracle_width;
-	long intervals, right_intervals; /* of thresholds that the truth has */
+	/* Of thresholds that the truth has: all; and those that are reported with the truth's form. */
+	long intervals, right_intervals, of_form, right_of_form;
 	double interval_width;
 };
 
@@ -133,6 +134,7 @@ static void oracle_add(const struct design *design, const struct truth *truth, c
 static void count(const struct truth *truth, const struct curve *curve, struct tally *tally)
 {
 	const struct curve_threshold *threshold = &curve->threshold;
+	bool right;
 
 	for (size_t i = 0; i < curve->table_count; i++) {
 		double p = truth_at(truth, CURVE_STEP_US * (double)i);
@@ -143,8 +145,11 @@ static void count(const struct truth *truth, const struct curve *curve, struct t
 	}
 	if (truth->form == CURVE_FORM_NONE || !threshold->has_interval)
 		return;
+	right = threshold->low_us <= truth->threshold_us && truth->threshold_us <= threshold->high_us;
 	tally->intervals++;
-	tally->right_intervals += threshold->low_us <= truth->threshold_us && truth->threshold_us <= threshold->high_us;
+	tally->right_intervals += right;
+	tally->of_form += threshold->form == truth->form;
+	tally->right_of_form += threshold->form == truth->form && right;
 	tally->interval_width += threshold->high_us - threshold->low_us;
 }
 
@@ -188,8 +193,10 @@ static void run_case(const struct design *design, int draws)
 	       (double)tally.covered / (double)tally.points, tally.width / (double)tally.points,
 	       tally.oracle_width / (double)tally.points);
 	if (tally.intervals)
-		printf(", \"intervals\": %ld, \"interval_coverage\": %.3f, \"interval_width_us\": %.1f",
-		       tally.intervals, (double)tally.right_intervals / (double)tally.intervals,
+		printf(", \"intervals\": %ld, \"interval_coverage\": %.3f, \"of_form\": %ld, "
+		       "\"of_form_coverage\": %.3f, \"interval_width_us\": %.1f",
+		       tally.intervals, (double)tally.right_intervals / (double)tally.intervals, tally.of_form,
+		       (double)tally.right_of_form / (double)tally.of_form,
 		       tally.interval_width / (double)tally.intervals);
 	printf("}\n");
 	fflush(stdout);
