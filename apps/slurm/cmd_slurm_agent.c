@@ -40,7 +40,7 @@ int command_slurm_agent(int argc, char **argv)
 		OPTION_DOUBLE(struct settings, agent.poll_s, "poll", 0, "S", 0.01, 60, "time between two polls"),
 		OPTION_DOUBLE(struct settings, agent.patience_s, "patience", 0, "S", 0, 3600,
 			      "leave a job to Slurm that has not started where schedd decided for this time"),
-		OPTION_HEADING("Moves of running jobs:"),
+		OPTION_HEADING("Moves of running jobs"),
 		OPTION_CHOICE(struct settings, migrate, "migrate", 'm', "WHEN", migrations,
 			      "requeue jobs that would perform better elsewhere"),
 		OPTION_DOUBLE(struct settings, agent.migrate_gain, "migrate-gain", 0, "SHARE", 0, 1,

@@ -88,7 +88,7 @@ def check(command, sentence, folder):
         report(command, True, skip=done.stderr.strip())
         return
     report(f"{command} --help", done.returncode == 0 and not done.stderr and
-           re.search("^Usage: nomora", done.stdout, re.M), done)
+           re.search("^Usage: nomora", done.stdout, re.M) and "::\n" not in done.stdout, done)
     check_words(command, sentence, done.stdout)
     done = run(command, "--version")
     report(f"{command} --version", done.returncode == 0 and done.stdout, done)

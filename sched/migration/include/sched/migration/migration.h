@@ -147,7 +147,7 @@ bool windows_are_open(const struct windows *windows, const struct tm *local);
 
 /* clang-format off: one row a line, as in a table */
 #define ROWS_MIGRATION(type, letter, help)                                                                             \
-	OPTION_HEADING("Moves of running tasks:"),                                                                     \
+	OPTION_HEADING("Moves of running tasks"),                                                                      \
 		OPTION_CHOICE(type, moves.mode, "migrate", letter, "WHEN", migration_mode_names, help),                \
 		OPTION_DOUBLE(type, moves.gain, "migrate-gain", 0, "SHARE", 0, 1,                                      \
 			      "minimum gain of predicted performance"),                                                \
