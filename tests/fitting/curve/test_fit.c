@@ -292,10 +292,15 @@ static bool assert_cliff(double last_us, double next_us, double height, double n
 	for (size_t k = 0; k < fit.curve->table_count; k++) {
 		double x = 10.0 * (double)k;
 
+		double width = fit.curve->band_high[k] - fit.curve->band_low[k];
+
 		if (x <= last_us || x >= next_us)
-			cr_expect_lt(fit.curve->band_high[k] - fit.curve->band_low[k], 6 * noise + 0.01,
+			cr_expect_lt(width, 6 * noise + 0.01,
 				     "cliff after %g us to %g, seed %d: band %g to %g at %g us", last_us, height,
 				     (int)seed, fit.curve->band_low[k], fit.curve->band_high[k], x);
+		else if (fmin(x - last_us, next_us - x) > 0.1 * (next_us - last_us))
+			cr_expect_gt(width, 0.6 * (1 - height), "cliff after %g us to %g, seed %d: width %g at %g us",
+				     last_us, height, (int)seed, width, x);
 	}
 	fit_free(&fit);
 	sweep_destroy(sweep);
@@ -314,6 +319,35 @@ Test(fit, cliffs_have_a_narrow_band_and_their_gap_for_an_interval, .timeout = 12
 			for (int k = 0; k < 3; k++)
 				inside += assert_cliff(ends[i][0], ends[i][1], heights[j], noises[k], seed++);
 	cr_assert_eq(inside, 36, "%d of 36 intervals are the gap between the two levels", inside);
+}
+
+Test(fit, a_hinge_that_falls_over_several_levels_has_a_narrow_interval)
+{
+	static const double levels[] = {0, 10, 20, 40, 60, 100, 200, 400, 1000};
+	struct fit_settings settings;
+	struct error err = {0};
+	struct sweep *sweep;
+	struct rng rng;
+	struct fit fit;
+	char text[1024];
+	int used = snprintf(text, sizeof text, "x,p\n");
+
+	rng_seed(&rng, 1);
+	for (size_t i = 0; i < 3 * (sizeof levels / sizeof *levels); i++) {
+		double x = levels[i / 3], p = x < 30 ? 1 : 0.5 + 0.5 * exp((30 - x) / 20);
+
+		used += snprintf(text + used, sizeof text - (size_t)used, "%g,%.6f\n", x,
+				 p * (1 + 0.001 * rng_normal(&rng)));
+	}
+	sweep = sweep_read(file_lines_from_memory("hinge", text, (size_t)used, &err), &err);
+	cr_assert(sweep, "%s", err.text);
+	fit_settings_default(&settings);
+	settings.form = CURVE_FORM_HINGE;
+	fit_sweep(sweep, &settings, &fit);
+	cr_expect(fit.curve->threshold.low_us > 28 && fit.curve->threshold.high_us < 32, "%g to %g us",
+		  fit.curve->threshold.low_us, fit.curve->threshold.high_us);
+	fit_free(&fit);
+	sweep_destroy(sweep);
 }
 
 Test(fit, every_family_in_every_form_keeps_the_law)
