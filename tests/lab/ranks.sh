@@ -58,10 +58,11 @@ exec ip netns exec "$lab-\$name" env TMPDIR="$scratch/\$name" /bin/sh -c "\$*"
 END
 chmod 755 agent
 hosts=$(awk '!/^#/ {split($2, a, /[.\/]/); printf "%s%s.%s.%s.%d:2", comma, a[1], a[2], a[3], a[4] - 100; comma = ","}' peers)
-# The injector has the last CPU. The ranks that wait poll, so they must not share it.
+# The injector has the last CPU. The ranks that wait poll, so they must not share it. They yield the other CPU at each poll;
+# under the default scheduler, the next rank may still wait some milliseconds, under round-robin it runs at once.
 cpus=0-$(($(nproc) > 1 ? $(nproc) - 2 : 0))
 measured() { # GRAPH PROCESSES
-	nice -n -20 taskset -c "$cpus" ip netns exec "$lab-h1" env HOME="$scratch" TMPDIR="$scratch" mpirun --allow-run-as-root --host "$hosts" --map-by slot --oversubscribe -n 8 --bind-to none \
+	chrt -r 1 taskset -c "$cpus" ip netns exec "$lab-h1" env HOME="$scratch" TMPDIR="$scratch" mpirun --allow-run-as-root --host "$hosts" --map-by slot --oversubscribe -n 8 --bind-to none \
 		--mca plm_rsh_agent "$scratch/agent" --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include eth0 \
 		--mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1 "$scratch/lap" "$1" 10 "$2" 2>>mpi.log </dev/null | sed -n 's/^lap_us //p'
 }
@@ -73,15 +74,13 @@ for graph in ring star; do
 		echo "$name $predicted $(measured "$graph" "$processes")"
 	done <<<"$out" >"$graph.laps"
 	sed "s/^/# $graph: lap predicted, measured in us: /" "$graph.laps"
-	# On a busy machine each lap is longer, but by the same factor.
-	check "$graph: the laps are to that of the chosen order as predicted, and it is the fastest" python3 - "$graph.laps" <<'PYTHON'
+	check "$graph: the laps are as predicted within 25 %, and that of the chosen order is the fastest" python3 - "$graph.laps" <<'PYTHON'
 import sys
 laps = {name: (float(predicted), float(measured)) for name, predicted, measured in (line.split() for line in open(sys.argv[1]))}
-predicted, measured = laps.pop("chosen")
-assert len(laps) == 2
-for p, m in laps.values():
-    assert p / predicted >= 1.9, laps
-    assert abs(m / measured / (p / predicted) - 1) < 0.4, (predicted, measured, laps)
+assert len(laps) == 3
+for name, (predicted, measured) in laps.items():
+    assert abs(measured / predicted - 1) < 0.25, laps  # a quiet machine: 0.05
+    assert name == "chosen" or predicted / laps["chosen"][0] >= 1.9, laps
 PYTHON
 done
 [ ! -s mpi.log ] || sed 's/^/# /' mpi.log
