@@ -33,7 +33,7 @@ void log_set_sink(FILE *sink)
 
 void log_write(enum log_level level, const char *format, ...)
 {
-	static const char *const words[] = {"error: ", "warning: ", "", "debug: "};
+	static const char *const words[] = {"error: ", "warning: ", ""};
 	char text[2048];
 	va_list arguments;
 	FILE *sink;

@@ -183,7 +183,7 @@ int sim_start_task(struct sim *sim, uint32_t task, int32_t machine, int64_t now_
 }
 
 /* Takes the task off its machine: it waits again, and keeps its progress unless lose_work is set. */
-int sim_stop_task(struct sim *sim, uint32_t task, int64_t now_us)
+void sim_stop_task(struct sim *sim, uint32_t task, int64_t now_us)
 {
 	struct sim_task *state = &sim->tasks[task];
 	struct sim_job *job = job_of(sim, task);
@@ -207,7 +207,6 @@ int sim_stop_task(struct sim *sim, uint32_t task, int64_t now_us)
 	} else if (job->root_machine != SIM_NONE) {
 		remove_cell(sim, task);
 	}
-	return 0;
 }
 
 static bool finish(struct sim *sim, uint32_t task, uint64_t generation, int64_t time_us)
@@ -281,8 +280,6 @@ static int add_machine(struct sim *sim, const struct workload_machine_event *eve
 /* Removes the machine. Its tasks wait again, also in the flow network. */
 static int remove_machine(struct sim *sim, uint32_t machine, int64_t now_us)
 {
-	int code = 0;
-
 	if (!sim->present[machine])
 		return 0;
 	sim->present[machine] = false;
@@ -292,17 +289,17 @@ static int remove_machine(struct sim *sim, uint32_t machine, int64_t now_us)
 	for (uint32_t a = 0; a < sim->active_count; a++) {
 		const struct workload_job *job = &sim->workload->jobs[sim->active[a]];
 
-		for (uint32_t t = 0; t < job->task_count && code == 0; t++) {
+		for (uint32_t t = 0; t < job->task_count; t++) {
 			struct sim_task *task = &sim->tasks[job->first_task + t];
 
 			if (task->state != SIM_TASK_RUNNING || task->machine != (int32_t)machine)
 				continue;
-			code = sim_stop_task(sim, job->first_task + t, now_us);
+			sim_stop_task(sim, job->first_task + t, now_us);
 			sim->result->evictions++;
 			sim->changed = true;
 		}
 	}
-	return code == 0 ? flownet_machine_removed(sim->net, machine) : code;
+	return flownet_machine_removed(sim->net, machine);
 }
 
 static void announce_machine(struct sim *sim, const struct event *event)

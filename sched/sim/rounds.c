@@ -162,15 +162,16 @@ static int migrate(struct sim *sim, uint32_t task, int32_t machine)
 {
 	struct sim_task *state = &sim->tasks[task];
 	int32_t from = state->machine;
-	int code = sim_stop_task(sim, task, sim->now_us);
+	int code;
 
+	sim_stop_task(sim, task, sim->now_us);
 	if (machine == state->moved_from && sim->now_us - state->moved_us <= 60 * INT64_C(1000000))
 		sim->result->ping_pongs++;
 	if (state->left_us != WORKLOAD_TO_THE_END)
 		state->left_us += sim->settings->migration_cost_us;
 	state->moved_from = from;
 	state->moved_us = sim->now_us;
-	code = code == 0 ? sim_start_task(sim, task, machine, sim->now_us) : code;
+	code = sim_start_task(sim, task, machine, sim->now_us);
 	return code == 0 ? sim_move_made(sim, task) : code;
 }
 
@@ -184,7 +185,8 @@ static int apply_move(struct sim *sim, const struct flownet_move *move, struct s
 	if (move->to == FLOWNET_NONE) {
 		row->preempted++;
 		sim_record_decision(sim, task, JOURNAL_PREEMPT, state->machine, SIM_NONE);
-		return sim_stop_task(sim, task, sim->now_us);
+		sim_stop_task(sim, task, sim->now_us);
+		return 0;
 	}
 	sim_record_decision(sim, task, state->state == SIM_TASK_RUNNING ? JOURNAL_MOVE : JOURNAL_PLACE, state->machine,
 			    move->to);

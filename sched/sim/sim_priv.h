@@ -122,7 +122,7 @@ void sim_gangs_settle(struct sim *sim);
 int sim_apply_event(struct sim *sim, const struct event *event);
 int sim_apply_deferred(struct sim *sim);
 int sim_start_task(struct sim *sim, uint32_t task, int32_t machine, int64_t now_us);
-int sim_stop_task(struct sim *sim, uint32_t task, int64_t now_us);
+void sim_stop_task(struct sim *sim, uint32_t task, int64_t now_us);
 
 /* moves.c */
 static inline bool sim_moves_by_rules(const struct sim *sim)

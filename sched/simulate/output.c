@@ -193,7 +193,7 @@ bool simulate_complete(const struct simulate *simulate)
 	return true;
 }
 
-json_t *simulate_settings_json(const struct simulate *simulate)
+static json_t *settings_json(const struct simulate *simulate)
 {
 	const struct simulate_options *options = simulate->options;
 	const double *level_us = simulate->policies[0].settings.latency.level_us;
@@ -237,7 +237,7 @@ static json_t *summary_json(const struct simulate *simulate)
 		json_array_append_new(results, policy_json(&simulate->policies[i]));
 	return json_pack("{s:s,s:b,s:o,s:o,s:o}", "schema", "nomora.simulate/1", "complete",
 			 simulate_complete(simulate), "workload", workload_json(simulate), "settings",
-			 simulate_settings_json(simulate), "policies", results);
+			 settings_json(simulate), "policies", results);
 }
 
 int simulate_write_summary(const struct simulate *simulate, const char *folder, struct error *err)

@@ -13,7 +13,6 @@ static void *talk(void *argument)
 {
 	for (int i = 0; i < LINES; i++) {
 		log_info("thread %d line %d", *(int *)argument, i);
-		log_debug("not shown");
 		if (i % 100 == 0)
 			log_set_level(LOG_LEVEL_INFO);
 	}
@@ -37,6 +36,8 @@ int main(void)
 	}
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
+	log_set_level(LOG_LEVEL_WARNING);
+	log_info("not shown");
 	log_set_sink(NULL);
 	fclose(sink);
 	for (at = text; *at; at = strchr(at, '\n') + 1) {

@@ -39,7 +39,6 @@ struct queue {
 };
 
 void queue_clear(struct queue *queue);
-void queue_free(struct queue *queue);
 bool queue_grow(struct queue *queue);
 bool queue_spread(struct queue *queue);
 

@@ -252,7 +252,7 @@ void structured_destroy(struct structured *state)
 	tables_free(state, column_tables, COLUMN_TABLES);
 	tables_free(state, block_tables, BLOCK_TABLES);
 	tables_free(state, group_tables, GROUP_TABLES);
-	queue_free(&state->search.queue);
+	free(state->search.queue.items);
 	free(state->search.visited);
 	free(state->scratch.arcs);
 	free(state->scratch.detached);
@@ -279,13 +279,6 @@ void queue_clear(struct queue *queue)
 	queue->word = 0;
 	queue->item_count = 0;
 	queue->beyond = -1;
-}
-
-void queue_free(struct queue *queue)
-{
-	free(queue->items);
-	queue->items = NULL;
-	queue->capacity = 0;
 }
 
 bool queue_grow(struct queue *queue)

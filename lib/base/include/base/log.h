@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO };
 
 /* Drops lines that are less important than `level`, i.e. later in the enum. The default is LOG_LEVEL_INFO. */
 void log_set_level(enum log_level level);
@@ -25,6 +25,5 @@ void log_write(enum log_level level, const char *format, ...) __attribute__((for
 #define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_LEVEL_WARNING, __VA_ARGS__)
 #define log_info(...) log_write(LOG_LEVEL_INFO, __VA_ARGS__)
-#define log_debug(...) log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
 #endif

@@ -22,8 +22,6 @@
 
 #define RECOVERY_SCHEMA "nomora.recovery/1"
 
-enum { RECOVERY_ITEMS_MAXIMUM = 10000000 }; /* servers, tasks or flows of one scenario */
-
 struct recovery_server {
 	char *name;
 	double cpu; /* capacity, in the same unit as the tasks' cpu */
