@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/quantile.h>
+
 #include "fit_priv.h"
 
 /* Candidates below this weight are not simulated (except the chosen one). */
@@ -101,13 +103,6 @@ static bool replicate(struct simulator *simulator, const struct fit_settings *se
 		move_threshold(&curve, low_us, high_us, rng);
 	candidate_curve_fill(&curve, x, count, p);
 	return curve.profile.form != CURVE_FORM_NONE && isnan(settings->threshold_us);
-}
-
-static int compare_doubles(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return a < b ? -1 : a > b;
 }
 
 /* Returns a quantile of sorted values, interpolated between order statistics. */
@@ -203,7 +198,7 @@ static double whole_factor(const struct simulation *simulation, const double *ce
 				farthest[i] = fmax(farthest[i], away / half);
 		}
 	}
-	qsort(farthest, simulation->done, sizeof *farthest, compare_doubles);
+	quantile_sort(farthest, simulation->done);
 	return quantile(farthest, simulation->done, confidence);
 }
 
@@ -215,15 +210,15 @@ static void read_off(struct simulation *simulation, size_t count, struct band *b
 		double *sorted = simulation->sorted;
 
 		memcpy(sorted, simulation->values + j * simulation->replicates, simulation->done * sizeof *sorted);
-		qsort(sorted, simulation->done, sizeof *sorted, compare_doubles);
+		quantile_sort(sorted, simulation->done);
 		band->low[j] = quantile(sorted, simulation->done, tail);
 		band->high[j] = quantile(sorted, simulation->done, 1 - tail);
 	}
 	band->whole_factor = whole_factor(simulation, band->centre, count, band->low, band->high);
 	if (simulation->threshold_count < THRESHOLDS_MINIMUM || threshold->form == CURVE_FORM_NONE)
 		return;
-	qsort(simulation->lows, simulation->threshold_count, sizeof(double), compare_doubles);
-	qsort(simulation->highs, simulation->threshold_count, sizeof(double), compare_doubles);
+	quantile_sort(simulation->lows, simulation->threshold_count);
+	quantile_sort(simulation->highs, simulation->threshold_count);
 	threshold->has_interval = true;
 	threshold->confidence = confidence;
 	threshold->low_us = fmin(quantile(simulation->lows, simulation->threshold_count, tail), threshold->at_us);

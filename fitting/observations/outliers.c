@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <base/quantile.h>
+
 #include "prepare_priv.h"
 
 /*
@@ -13,13 +15,6 @@
 static const double outlier_deviations = 4.5;
 /* Standard deviation divided by median absolute deviation, for normal noise. */
 static const double mad_to_deviation = 1.4826;
-static int compare_doubles(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 /*
  * Returns the middle value of a level's runs. It is their median, because they are sorted by value, and normalisation
  * keeps or reverses this order. If drift was corrected, it is only close to the median: the correction differs between
@@ -49,7 +44,7 @@ static void flag_level(struct preparation *preparation, size_t from, size_t to)
 
 static double robust_deviation(double *distances, size_t count)
 {
-	qsort(distances, count, sizeof *distances, compare_doubles);
+	quantile_sort(distances, count);
 	return mad_to_deviation * distances[count / 2];
 }
 

@@ -20,13 +20,6 @@ struct specification {
 	struct series table; /* sorted values of that file */
 };
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Returns the p-quantile of a sorted table, linear between its values. */
 static double table_quantile(const struct series *table, double p)
 {
@@ -121,7 +114,7 @@ static int read_table(struct specification *wanted, struct error *err)
 	else if (wanted->kind == SAMPLES)
 		status = read_samples_file(wanted->path, &wanted->table, err);
 	if (!status && wanted->table.rows > 0)
-		qsort(wanted->table.values, wanted->table.rows, sizeof wanted->table.values[0], compare);
+		quantile_sort(wanted->table.values, wanted->table.rows);
 	return mode_blame_file(status, err);
 }
 

@@ -81,10 +81,15 @@ static int compare_doubles(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
+void quantile_sort(double *values, size_t count)
+{
+	qsort(values, count, sizeof *values, compare_doubles);
+}
+
 double quantile_median(double *values, size_t count)
 {
 	if (count == 0)
 		return NAN;
-	qsort(values, count, sizeof *values, compare_doubles);
+	quantile_sort(values, count);
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <base/array.h>
+#include <base/quantile.h>
 
 #include "chart_priv.h"
 
@@ -132,13 +133,6 @@ int chart_add_band(struct chart *chart, const char *label, const double *x, cons
 	return add_xy(chart, SERIES_BAND, label, x, low, high, count, style);
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 int chart_add_cdf(struct chart *chart, const char *label, const double *values, size_t count, struct chart_style style)
 {
 	double *sorted = malloc((2 * count + 2) * sizeof *sorted), *y;
@@ -151,7 +145,7 @@ int chart_add_cdf(struct chart *chart, const char *label, const double *values, 
 	for (size_t i = 0; i < count; i++)
 		if (isfinite(values[i]))
 			sorted[1 + kept++] = values[i];
-	qsort(sorted + 1, kept, sizeof *sorted, compare_doubles);
+	quantile_sort(sorted + 1, kept);
 	sorted[0] = kept ? sorted[1] : 0;
 	for (size_t i = 0; i <= kept; i++)
 		y[i] = kept ? (double)i / (double)kept : 0;

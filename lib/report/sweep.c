@@ -10,6 +10,7 @@
 #include <base/json.h>
 #include <base/name.h>
 #include <base/number.h>
+#include <base/quantile.h>
 #include <model/injector_state.h>
 #include <model/sweep_log.h>
 
@@ -172,17 +173,10 @@ static int by_delay(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* As a sweep's log has no order by value, this sorts the level's off_us. Returns their median. */
 static double median_off_us(struct level *level)
 {
-	qsort(level->off_us, level->rtt_count, sizeof level->off_us[0], by_value);
+	quantile_sort(level->off_us, level->rtt_count);
 	return level->off_us[level->rtt_count / 2];
 }
 

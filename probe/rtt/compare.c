@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <base/array.h>
+#include <base/quantile.h>
 
 /*
  * A request contains the prober's stamp, but the request's sample has the kernel's, which is slightly later: they may
@@ -52,13 +53,6 @@ int compare_take(struct compare *compare, const struct capture_sample *exchange,
 	return 0;
 }
 
-static int compare_values(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
 static int compare_matches(const void *left, const void *right)
 {
 	const struct compare_match *a = left, *b = right;
@@ -67,7 +61,7 @@ static int compare_matches(const void *left, const void *right)
 		return a->source < b->source ? -1 : 1;
 	if (a->destination != b->destination)
 		return a->destination < b->destination ? -1 : 1;
-	return compare_values(&a->added_us, &b->added_us);
+	return (a->added_us > b->added_us) - (a->added_us < b->added_us);
 }
 
 /* Keeps only the matches of the source address with the most matches, which is the prober. */
@@ -102,7 +96,7 @@ static int set_all(struct compare *compare)
 		return -ENOMEM;
 	for (size_t i = 0; i < compare->count; i++)
 		sorted[i] = compare->matches[i].added_us;
-	qsort(sorted, compare->count, sizeof *sorted, compare_values);
+	quantile_sort(sorted, compare->count);
 	compare->all = (struct compare_figures){compare->count, sorted[0], sorted[rank(compare->count, 50)],
 						sorted[rank(compare->count, 99)], sorted[compare->count - 1]};
 	free(sorted);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include <base/array.h>
+#include <base/quantile.h>
 
 enum { PAIRS_NAMING = 3, HOPS_MOST = 10 };
 
@@ -182,13 +183,6 @@ static struct group worst(struct namings *namings)
 	return most;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	const double *left = a, *right = b;
-
-	return (*left > *right) - (*left < *right);
-}
-
 static void explanation_extend(struct explanation *explanation, double us, double loss)
 {
 	explanation->us = fmax(explanation->us, us);
@@ -238,7 +232,7 @@ static int measure(struct search *search, const struct group *group, struct patt
 			us[slow++] = naming->us;
 	}
 	if (slow)
-		qsort(us, slow, sizeof *us, compare_doubles);
+		quantile_sort(us, slow);
 	pattern->us = slow && 2 * slow >= group->pairs ? us[slow / 2] : 0;
 	pattern->share = lost / (double)group->pairs;
 	free(us);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include <base/array.h>
+#include <base/quantile.h>
 #include <base/rng.h>
 #include <model/batch_trace.h>
 #include <model/google_trace.h>
@@ -101,13 +102,6 @@ void sim_like_free(struct sim_like *like)
 	*like = (struct sim_like){0};
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 static double quantile(const double *sorted, size_t count, double share)
 {
 	return count ? sorted[(size_t)(share * (double)(count - 1))] : NAN;
@@ -115,7 +109,7 @@ static double quantile(const double *sorted, size_t count, double share)
 
 static void print_quantiles(const char *what, double *values, size_t count, FILE *out)
 {
-	qsort(values, count, sizeof *values, compare_doubles);
+	quantile_sort(values, count);
 	fprintf(out, "%s p10/p50/p90/p99/max: %g/%g/%g/%g/%g\n", what, quantile(values, count, 0.1),
 		quantile(values, count, 0.5), quantile(values, count, 0.9), quantile(values, count, 0.99),
 		quantile(values, count, 1));

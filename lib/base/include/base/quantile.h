@@ -19,6 +19,9 @@ double quantile_normal(double p);
  */
 double quantile_student(double outside, double dof);
 
+/* Sorts the values, none NAN, in ascending order. */
+void quantile_sort(double *values, size_t count);
+
 /* Median of `count` values, none NAN; NAN for count 0. Sorts the values. */
 double quantile_median(double *values, size_t count);
 
