@@ -16,11 +16,6 @@ enum {
 	REPORTED_MAXIMUM = COLUMNS_MAXIMUM + SEARCHED_MAXIMUM,
 };
 
-static bool is_polynomial(enum fit_family family)
-{
-	return family <= FIT_POLYNOMIAL_5;
-}
-
 /* Returns the index of the baseline's coefficient, or -1 if the model has none. */
 static int baseline_column(const struct problem *problem, const struct fit_candidate *candidate)
 {
@@ -105,7 +100,7 @@ static void to_plain(const struct problem *problem, const struct fit_candidate *
 {
 	struct profile profile = candidate_profile(candidate);
 	size_t n = candidate->coefficient_count,
-	       powers = is_polynomial(candidate->family) || candidate->family == FIT_SPLINE;
+	       powers = candidate->family <= FIT_POLYNOMIAL_5 || candidate->family == FIT_SPLINE;
 	int baseline = baseline_column(problem, candidate);
 	double at_zero[COLUMNS_MAXIMUM + 1] = {0}, height = 1;
 	struct candidate_curve curve = {problem, profile, candidate->coefficients, {0}};

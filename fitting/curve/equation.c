@@ -29,8 +29,7 @@ static void print_polynomial(FILE *out, const struct curve *curve, size_t degree
 }
 
 /* Prints the basis function of a family with shape constants. For a hinge, the function's value at 0 is subtracted. */
-static void print_shape(FILE *out, const struct fit_candidate *candidate, double coefficient, bool first,
-			const char *variable)
+static void print_shape(FILE *out, const struct fit_candidate *candidate, double coefficient, const char *variable)
 {
 	const char *minus = candidate->form == CURVE_FORM_HINGE ? " - 1" : "";
 	char rest[192];
@@ -51,7 +50,7 @@ static void print_shape(FILE *out, const struct fit_candidate *candidate, double
 		snprintf(rest, sizeof rest, *minus ? "(1/(1 + (%s/%.5g)^%.4g)%s)" : "/ (1 + (%s/%.5g)^%.4g)%s",
 			 variable, candidate->shape[0], candidate->shape[1], minus);
 	}
-	print_term(out, first, coefficient, rest);
+	print_term(out, false, coefficient, rest);
 }
 
 static void print_right(FILE *out, const struct problem *problem, const struct fit_candidate *candidate,
@@ -84,7 +83,7 @@ static void print_right(FILE *out, const struct problem *problem, const struct f
 	}
 	if (!hinge)
 		print_term(out, true, curve->coefficients[0].value, "");
-	print_shape(out, candidate, curve->coefficients[!hinge].value, false, variable);
+	print_shape(out, candidate, curve->coefficients[!hinge].value, variable);
 }
 
 char *equation_text(const struct problem *problem, const struct fit_candidate *candidate, const struct curve *curve)

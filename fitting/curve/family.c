@@ -39,18 +39,9 @@ int fit_family_parse(const char *name, int *family)
 /* Returns the number of basis functions besides the constant. */
 static size_t basis_size(const struct problem *problem, enum fit_family family)
 {
-	switch (family) {
-	case FIT_POLYNOMIAL_1:
-	case FIT_POLYNOMIAL_2:
-	case FIT_POLYNOMIAL_3:
-	case FIT_POLYNOMIAL_4:
-	case FIT_POLYNOMIAL_5:
+	if (family <= FIT_POLYNOMIAL_5)
 		return (size_t)(family - FIT_POLYNOMIAL_1) + 1;
-	case FIT_SPLINE:
-		return 3 + problem->knot_count;
-	default:
-		return 1;
-	}
+	return family == FIT_SPLINE ? 3 + problem->knot_count : 1;
 }
 
 size_t family_shapes(enum fit_family family)
@@ -73,17 +64,8 @@ size_t family_shapes(enum fit_family family)
  */
 size_t profile_columns(const struct problem *problem, const struct profile *profile)
 {
-	size_t basis = basis_size(problem, profile->family);
-
-	switch (profile->form) {
-	case CURVE_FORM_NONE:
-		return basis + 1;
-	case CURVE_FORM_JUMP:
-		return basis + 1 + !problem->baseline_known;
-	case CURVE_FORM_HINGE:
-		break;
-	}
-	return basis + !problem->baseline_known;
+	return basis_size(problem, profile->family) + (profile->form != CURVE_FORM_HINGE) +
+	       (profile->form != CURVE_FORM_NONE && !problem->baseline_known);
 }
 
 size_t profile_parameters(const struct problem *problem, const struct profile *profile)

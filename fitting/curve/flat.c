@@ -28,20 +28,13 @@ static bool is_flat(const struct fit_settings *settings, const struct curve *cur
 
 static int replace_texts(const struct fit *fit, struct curve *curve)
 {
-	char *model = strdup("flat"), *equation = strdup("p(x) = 1");
-
-	if (!model || !equation) {
-		free(model);
-		free(equation);
-		return -ENOMEM;
-	}
 	free(curve->model);
 	free(curve->equation);
-	curve->model = model;
-	curve->equation = equation;
 	free(curve->note);
+	curve->model = strdup("flat");
+	curve->equation = strdup("p(x) = 1");
 	curve->note = strdup(fit->reason);
-	return curve->note ? 0 : -ENOMEM;
+	return curve->model && curve->equation && curve->note ? 0 : -ENOMEM;
 }
 
 static void forget_parameters(struct curve *curve)

@@ -149,11 +149,9 @@ void fit_report(const struct fit *fit, FILE *out)
 	print_levels(fit, out);
 	print_outliers(fit, out);
 	for (const char *line = fit->warnings; *line;) {
-		const char *end = line;
+		size_t bytes = strcspn(line, "\n");
 
-		while (*end && *end != '\n')
-			end++;
-		fprintf(out, "%swarning: %.*s\n", line == fit->warnings ? "\n" : "", (int)(end - line), line);
-		line = *end ? end + 1 : end;
+		fprintf(out, "%swarning: %.*s\n", line == fit->warnings ? "\n" : "", (int)bytes, line);
+		line += bytes + (line[bytes] == '\n');
 	}
 }

@@ -43,16 +43,6 @@ struct search {
 	double *rss_without, *error_without;
 };
 
-static double scale_least(const struct problem *problem)
-{
-	return problem->end_us / 400;
-}
-
-static double scale_most(const struct problem *problem)
-{
-	return problem->end_us * 20;
-}
-
 /*
  * Lists the thresholds to try for a form. After each there are enough levels to fit the family, unless the user gave
  * the threshold (forced_us). Before each jump there is at least one level.
@@ -152,8 +142,7 @@ static void score(struct search *search, const struct profile *profile)
 	if (!isfinite(solution.rss))
 		return;
 	search->profiles[search->count++] = (struct scored){*profile, solution.rss};
-	if (search->rss_without)
-		note_without(search, &design, &solution);
+	note_without(search, &design, &solution);
 }
 
 static int compare_scored(const void *left, const void *right)
@@ -214,7 +203,7 @@ static bool to_profile(const struct simplex *simplex, const double *point, struc
 	}
 	return profile->threshold_us >= 0 && profile->threshold_us < problem->end_us &&
 	       (profile->family < FIT_LOG ||
-		(profile->shape[0] >= scale_least(problem) && profile->shape[0] <= scale_most(problem))) &&
+		(profile->shape[0] >= problem->end_us / 400 && profile->shape[0] <= problem->end_us * 20)) &&
 	       (profile->family != FIT_HILL ||
 		(profile->shape[1] >= exponent_least && profile->shape[1] <= exponent_most));
 }

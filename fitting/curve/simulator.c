@@ -165,11 +165,9 @@ static void answer_noise(const struct simulator *simulator, const double *noise,
 	for (size_t k = 0; k < m; k++) {
 		const double *column = simulator->answer + k * n;
 
-		b[k] = 0;
 		for (size_t i = 0; i < n; i++)
 			b[k] += column[i] * noise[i] * problem->root_weight[i];
 		for (size_t j = 0; j <= k; j++) {
-			a[k][j] = 0;
 			for (size_t i = 0; i < n; i++)
 				a[k][j] += column[i] * simulator->answer[j * n + i];
 			a[j][k] = a[k][j];
@@ -302,16 +300,6 @@ static void refit_shapes(struct simulator *simulator, const double *noise, const
 	}
 }
 
-/* Fits the candidate to the response y = fitted + noise (count each). If there is no fit, solution->rss is infinite. */
-static void refit(struct simulator *simulator, const double *noise, const double *y, struct profile *profile,
-		  struct solution *solution)
-{
-	if (simulator->searched)
-		refit_shapes(simulator, noise, y, profile, solution);
-	else
-		refit_designs(simulator, y, profile, solution);
-}
-
 void simulator_curve(struct simulator *simulator, const double *noise, struct candidate_curve *curve,
 		     struct solution *solution)
 {
@@ -328,7 +316,10 @@ void simulator_curve(struct simulator *simulator, const double *noise, struct ca
 		isotonic_fit(simulator->problem, y, &curve->isotonic, simulator->work);
 		return;
 	}
-	refit(simulator, noise, y, &curve->profile, solution);
+	if (simulator->searched)
+		refit_shapes(simulator, noise, y, &curve->profile, solution);
+	else
+		refit_designs(simulator, y, &curve->profile, solution);
 	if (solution->rss <= generator_rss(simulator, noise))
 		return;
 	curve->profile = candidate_profile(candidate);

@@ -48,8 +48,7 @@ struct expression_node {
 };
 
 struct expression {
-	size_t predictor_count, parameter_count;
-	size_t count;
+	size_t parameter_count, count;
 	struct expression_node nodes[];
 };
 

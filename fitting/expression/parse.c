@@ -194,15 +194,10 @@ static bool find_name(const char *const *names, size_t count, const char *name, 
 	return false;
 }
 
-static char closing_of(char opening)
-{
-	return opening == '(' ? ')' : (opening == '[' ? ']' : '}');
-}
-
 /* Parses "( sum )" in any of the three kinds of brackets, which must match. */
 static uint16_t parse_brackets(struct parser *parser)
 {
-	char close = closing_of(*parser->at);
+	char close = *parser->at == '(' ? ')' : (*parser->at == '[' ? ']' : '}');
 	uint16_t inner;
 
 	if (++parser->depth > EXPRESSION_DEPTH_MAXIMUM)
@@ -258,7 +253,6 @@ static uint16_t parse_name(struct parser *parser)
 
 static uint16_t parse_primary(struct parser *parser)
 {
-	skip_blanks(parser);
 	if (at_bracket(parser))
 		return parse_brackets(parser);
 	if (isalpha((unsigned char)*parser->at) || *parser->at == '_')
@@ -331,8 +325,7 @@ struct expression *expression_parse(const char *text, const struct expression_na
 		error_set(err, ENOMEM, "not enough memory for a formula");
 		return NULL;
 	}
-	*tape = (struct expression){.predictor_count = names->predictor_count,
-				    .parameter_count = names->parameter_count};
+	*tape = (struct expression){.parameter_count = names->parameter_count};
 	parser.tape = tape;
 	parse_sum(&parser);
 	skip_blanks(&parser);

@@ -63,16 +63,6 @@ static bool read_number(const char *text, long double *value)
 	return !*end && end != text && isfinite(*value);
 }
 
-static bool all_numbers(char **fields, size_t count)
-{
-	long double value;
-
-	for (size_t k = 0; k < count; k++)
-		if (!read_number(fields[k], &value))
-			return false;
-	return true;
-}
-
 /*
  * Returns true if at least one field is a number. take_first() then takes the first line as data, not as a header: its
  * other fields may be placeholders for missing numbers (NA, -).
@@ -162,7 +152,7 @@ static int take_first(struct reader *reader, char **fields, size_t count)
 	if (count > TABLE_COLUMNS_MAXIMUM)
 		return fail(reader, NULL, "more than 64 columns");
 	table->columns = count;
-	if (all_numbers(fields, count) || any_number(fields, count)) {
+	if (any_number(fields, count)) {
 		default_names(table);
 		return take_row(reader, fields);
 	}

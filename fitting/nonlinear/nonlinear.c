@@ -27,7 +27,7 @@ static const long double hopeless = 1.01L;
 static const long double condition_determined = 1e12L;
 
 struct nonlinear_attempt {
-	bool converged, polished, dogleg;
+	bool converged, polished;
 	enum nonlinear_reason reason;
 	long double cost;
 	long double values[NONLINEAR_PARAMETERS_MAXIMUM];
@@ -179,7 +179,6 @@ static int prepare(struct nonlinear_run *run, const struct nonlinear_problem *pr
 	run->region.objective = o;
 	run->polish.objective = o;
 	run->region.tolerance = settings->tolerance;
-	run->region.radius_factor = 1;
 	run->region.acceleration = settings->acceleration && settings->loss == NONLINEAR_LINEAR;
 	return 0;
 }
@@ -206,7 +205,7 @@ static void judge(const struct polish *polish, struct nonlinear_attempt *found)
 static void descend(struct nonlinear_run *run, const double *start, bool dogleg, long double limit,
 		    struct nonlinear_attempt *attempt)
 {
-	struct nonlinear_attempt found = {.dogleg = dogleg, .cost = INFINITY};
+	struct nonlinear_attempt found = {.cost = INFINITY};
 	double values[NONLINEAR_PARAMETERS_MAXIMUM];
 	size_t free = run->objective.free;
 
@@ -383,8 +382,6 @@ static void fill(struct nonlinear_run *run, struct nonlinear_attempt *best, stru
 
 	result->converged = best->converged;
 	result->reason = best->reason;
-	result->dogleg = best->dogleg;
-	result->polished = best->polished && run->settings->polish;
 	result->iterations = run->iterations;
 	for (size_t j = 0; j < problem->parameters; j++)
 		result->extended_values[j] = problem->start[j];
@@ -396,7 +393,7 @@ static void fill(struct nonlinear_run *run, struct nonlinear_attempt *best, stru
 		result->values[j] = (double)result->extended_values[j];
 	if (!polish_run(&run->polish, best->values, 0)) {
 		result->converged = false;
-		result->rss = result->cost = result->condition = INFINITY;
+		result->rss = result->condition = INFINITY;
 		result->aicc = result->bic = INFINITY;
 		for (size_t j = 0; j < o->free; j++)
 			result->standard_errors[o->index[j]] = NAN;
@@ -413,7 +410,6 @@ static void fill(struct nonlinear_run *run, struct nonlinear_attempt *best, stru
 		used += weight > 0;
 	}
 	result->rss = (double)rss;
-	result->cost = (double)run->polish.cost;
 	result->rank = run->polish.qr.rank;
 	result->condition = (double)run->polish.condition;
 	result->dof = (double)used - (double)run->polish.active;

@@ -52,7 +52,6 @@ struct trust_region {
 	double tolerance;
 	int iterations_maximum;
 	bool acceleration, dogleg;
-	double radius_factor; /* the first radius, as a multiple of the start's scaled norm */
 	int iterations;
 	/*
 	 * State of the current step. The active columns are the Jacobian's columns of free parameters not held at a

@@ -241,9 +241,9 @@ enum nonlinear_reason trust_region_minimise(struct trust_region *t, double *valu
 	if (!isfinite(t->cost))
 		return NONLINEAR_START_BAD;
 	update_scaling(t, true);
-	t->radius = t->radius_factor * scaled_size(t, values);
+	t->radius = scaled_size(t, values);
 	if (!(t->radius > 0))
-		t->radius = t->radius_factor;
+		t->radius = 1;
 	while (t->iterations < t->iterations_maximum) {
 		double cosine;
 

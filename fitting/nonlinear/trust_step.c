@@ -36,12 +36,12 @@ static void hand_out(const struct trust_region *t, const double *u, double *step
 		step[t->column[t->qr.pivot[k]]] = u[k] / t->qr.scale[t->qr.pivot[k]];
 }
 
-/* u := -R^-1 Q'r, with 0 for the columns beyond the rank. */
-static void gauss_newton(struct trust_region *t, double *u)
+/* u := -R^-1 rotated, with 0 for the columns beyond the rank. */
+static void gauss_newton(const struct trust_region *t, const double *rotated, double *u)
 {
 	memset(u, 0, t->active * sizeof *u);
 	for (size_t k = 0; k < t->qr.rank; k++)
-		u[k] = -t->rotated[k];
+		u[k] = -rotated[k];
 	solve_upper_double(&t->qr, u);
 }
 
@@ -148,7 +148,7 @@ void trust_step_levenberg(struct trust_region *t)
 	double *u = t->trial; /* trial is unused until the caller tries the step */
 	double norm;
 
-	gauss_newton(t, u);
+	gauss_newton(t, t->rotated, u);
 	norm = scaled_norm(t, u);
 	if (t->qr.rank == t->active && norm <= (1 + radius_slack) * t->radius)
 		t->damping = 0;
@@ -162,14 +162,10 @@ void trust_step_accelerate(struct trust_region *t, double *curvature)
 	double *u = t->trial;
 
 	apply_transposed_double(&t->qr, curvature);
-	if (t->damping == 0) {
-		memset(u, 0, t->active * sizeof *u);
-		for (size_t k = 0; k < t->qr.rank; k++)
-			u[k] = -curvature[k];
-		solve_upper_double(&t->qr, u);
-	} else {
+	if (t->damping == 0)
+		gauss_newton(t, curvature, u);
+	else
 		solve_damped(t, curvature, u);
-	}
 	for (size_t k = 0; k < t->active; k++)
 		u[k] /= 2;
 	hand_out(t, u, t->second);
@@ -184,7 +180,7 @@ void trust_step_dogleg(struct trust_region *t)
 	size_t n = t->active;
 	double *newton = t->trial, *cauchy = t->work, downhill = 0, bend = 0, along, cauchy_norm, newton_norm;
 
-	gauss_newton(t, newton);
+	gauss_newton(t, t->rotated, newton);
 	newton_norm = scaled_norm(t, newton);
 	t->damping = 0;
 	if (newton_norm <= t->radius) {

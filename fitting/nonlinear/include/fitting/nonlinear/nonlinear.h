@@ -97,7 +97,6 @@ struct nonlinear_result {
 	double *residuals;            /* observations: model - observed, not weighted; NaN for weight 0 */
 	long double *extended_values; /* parameters, before rounding to double */
 	double rss;                   /* sum of weight_i * r_i^2, without the loss */
-	double cost;                  /* the minimised objective */
 	/* number of observations of positive weight - number of free parameters not held at a bound */
 	double dof;
 	/* rank of the Jacobian in the free parameters not held at a bound */
@@ -108,9 +107,6 @@ struct nonlinear_result {
 	int iterations, evaluations;
 	int starts_tried, starts_agreeing; /* starts_agreeing: starts that ended in the best minimum */
 	int start_used;                    /* number of the start that gave the result; 0 = the caller's start */
-	/* the result comes from the dogleg, which is tried if Levenberg-Marquardt does not converge */
-	bool dogleg;
-	bool polished;
 };
 
 /*
