@@ -65,8 +65,8 @@ bool doctor_lookup(const struct doctor *doctor, const char *path, const char *ke
 bool doctor_link_name(const struct doctor *doctor, char *name, size_t bytes, const char *path, ...)
 	__attribute__((format(printf, 4, 5)));
 /*
- * Calls visit for each entry of root/folder whose name has no leading dot, in the order of strverscmp(). Returns the
- * number of entries.
+ * Calls visit (unless it is NULL) for each entry of root/folder whose name has no leading dot, in the order of
+ * strverscmp(). Returns the number of entries.
  */
 size_t doctor_each(struct doctor *doctor, const char *folder,
 		   void (*visit)(struct doctor *doctor, const char *name, void *context), void *context);

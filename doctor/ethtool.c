@@ -10,27 +10,28 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+static bool ask(int socket_fd, struct ifreq *request, void *command)
+{
+	int status;
+
+	request->ifr_data = command;
+	status = ioctl(socket_fd, SIOCETHTOOL, request);
+	request->ifr_data = NULL;
+	return status == 0;
+}
+
 static int ask_flag(int socket_fd, struct ifreq *request, uint32_t command)
 {
 	struct ethtool_value value = {.cmd = command};
 
-	int status;
-
-	request->ifr_data = (char *)&value;
-	status = ioctl(socket_fd, SIOCETHTOOL, request);
-	request->ifr_data = NULL;
-	return status == 0 ? (int)value.data : -1;
+	return ask(socket_fd, request, &value) ? (int)value.data : -1;
 }
 
 static enum nic_stamps ask_stamps(int socket_fd, struct ifreq *request)
 {
 	struct ethtool_ts_info info = {.cmd = ETHTOOL_GET_TS_INFO};
-	int status;
 
-	request->ifr_data = (char *)&info;
-	status = ioctl(socket_fd, SIOCETHTOOL, request);
-	request->ifr_data = NULL;
-	if (status != 0)
+	if (!ask(socket_fd, request, &info))
 		return STAMPS_UNKNOWN;
 	if (!(info.so_timestamping & SOF_TIMESTAMPING_RX_HARDWARE) || !(info.rx_filters >> 1))
 		return STAMPS_NONE;
@@ -44,14 +45,12 @@ static enum nic_stamps ask_stamps(int socket_fd, struct ifreq *request)
 static void ask_channels(int socket_fd, struct ifreq *request, struct nic_settings *settings)
 {
 	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
-	int status;
 
-	request->ifr_data = (char *)&channels;
-	status = ioctl(socket_fd, SIOCETHTOOL, request);
-	request->ifr_data = NULL;
-	if (status == 0 && channels.max_combined > 0)
+	if (!ask(socket_fd, request, &channels))
+		return;
+	if (channels.max_combined > 0)
 		settings->combined = (int)channels.combined_count;
-	if (status == 0 && channels.max_rx > 0)
+	if (channels.max_rx > 0)
 		settings->rx_queues = (int)channels.rx_count;
 }
 
@@ -67,16 +66,13 @@ static void ask_kernel(const char *name, struct nic_settings *settings)
 	if (socket_fd < 0)
 		return;
 	snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
-	request.ifr_data = (char *)&driver;
-	if (ioctl(socket_fd, SIOCETHTOOL, &request) == 0)
+	if (ask(socket_fd, &request, &driver))
 		snprintf(settings->firmware, sizeof settings->firmware, "%.32s", driver.fw_version);
-	request.ifr_data = (char *)&pause;
-	if (ioctl(socket_fd, SIOCETHTOOL, &request) == 0) {
+	if (ask(socket_fd, &request, &pause)) {
 		settings->rx_pause = pause.rx_pause != 0;
 		settings->tx_pause = pause.tx_pause != 0;
 	}
-	request.ifr_data = (char *)&coalesce;
-	if (ioctl(socket_fd, SIOCETHTOOL, &request) == 0) {
+	if (ask(socket_fd, &request, &coalesce)) {
 		settings->rx_usecs = (int)coalesce.rx_coalesce_usecs;
 		settings->adaptive_rx = coalesce.use_adaptive_rx_coalesce != 0;
 	}

@@ -134,19 +134,12 @@ static void check_files(struct doctor *doctor)
 			   "this process may open as many files as it needs");
 }
 
-static void ignore_entry(struct doctor *doctor, const char *name, void *context)
-{
-	(void)doctor;
-	(void)name;
-	(void)context;
-}
-
 /* The lab has no NIC to give to DPDK. */
 static void check_iommu(struct doctor *doctor)
 {
 	char unsafe[8] = "";
-	size_t units = doctor_each(doctor, "/sys/class/iommu", ignore_entry, NULL);
-	size_t groups = doctor_each(doctor, "/sys/kernel/iommu_groups", ignore_entry, NULL);
+	size_t units = doctor_each(doctor, "/sys/class/iommu", NULL, NULL);
+	size_t groups = doctor_each(doctor, "/sys/kernel/iommu_groups", NULL, NULL);
 	bool vfio =
 		doctor_exists(doctor, "/sys/module/vfio_pci") || doctor_exists(doctor, "/sys/bus/pci/drivers/vfio-pci");
 

@@ -64,26 +64,19 @@ static void check_hugepages(struct doctor *doctor)
 			   "hugepages");
 }
 
-struct node_scan {
-	unsigned int nodes;
-};
-
 static void scan_node(struct doctor *doctor, const char *name, void *context)
 {
-	struct node_scan *scan = context;
-
 	(void)doctor;
-	if (strncmp(name, "node", 4) == 0 && name[4] >= '0' && name[4] <= '9')
-		scan->nodes++;
+	*(unsigned int *)context += strncmp(name, "node", 4) == 0 && name[4] >= '0' && name[4] <= '9';
 }
 
 static void check_numa(struct doctor *doctor)
 {
-	struct node_scan scan = {0};
+	unsigned int nodes = 0;
 	int64_t balancing = 0;
 
-	doctor_each(doctor, "/sys/devices/system/node", scan_node, &scan);
-	if (scan.nodes <= 1) {
+	doctor_each(doctor, "/sys/devices/system/node", scan_node, &nodes);
+	if (nodes <= 1) {
 		doctor_add(doctor, "numa", FINDING_OK, "memory", NULL, "one memory node");
 		return;
 	}
@@ -93,11 +86,11 @@ static void check_numa(struct doctor *doctor)
 	if (balancing)
 		doctor_add(doctor, "numa", FINDING_WARN, "memory", "sysctl -w kernel.numa_balancing=0",
 			   "%u memory nodes with automatic balancing: the kernel unmaps pages of running programs",
-			   scan.nodes);
+			   nodes);
 	else
 		doctor_add(doctor, "numa", FINDING_OK, "memory", NULL,
 			   "%u memory nodes, no automatic balancing: keep the NIC's node (see its finding) for polling",
-			   scan.nodes);
+			   nodes);
 }
 
 /* The file has "always [madvise] never"; the brackets mark the mode in use. */

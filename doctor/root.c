@@ -163,7 +163,8 @@ size_t doctor_each(struct doctor *doctor, const char *folder,
 	if (count < 0)
 		return 0;
 	for (int i = 0; i < count; i++) {
-		visit(doctor, entries[i]->d_name, context);
+		if (visit)
+			visit(doctor, entries[i]->d_name, context);
 		free(entries[i]);
 	}
 	free(entries);
