@@ -28,13 +28,6 @@ static double now_us(void)
 	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
-static void sleep_us(double us)
-{
-	struct timespec rest = {.tv_sec = (time_t)(us / 1e6), .tv_nsec = (long)(us * 1e3) % 1000000000};
-
-	nanosleep(&rest, NULL);
-}
-
 static void send(int64_t bytes, int to, int tag)
 {
 	MPI_Send(message, (int)bytes, MPI_CHAR, to, tag, MPI_COMM_WORLD);
@@ -138,7 +131,7 @@ static void wait_in_mpi(double us)
 
 	while (now_us() < end) {
 		MPI_Iprobe(0, TAG_NONE, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
-		sleep_us(100);
+		nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 	}
 }
 

@@ -71,17 +71,6 @@ static int fail(const struct reader *reader, const char *field, const char *expe
 			EINVAL, "found '%.40s', expected %s", found, expected);
 }
 
-static struct mpi_call *add_call(struct mpi_rank *rank, struct mpi_call call)
-{
-	struct mpi_call *all = array_grow(rank->calls, rank->count, &rank->capacity, sizeof *all);
-
-	if (!all)
-		return NULL;
-	rank->calls = all;
-	all[rank->count] = call;
-	return &all[rank->count++];
-}
-
 static int parse_time(const struct reader *reader, const char *field, const char *text, double *us)
 {
 	return number_parse_double(text, us) == 0 && *us >= 0 ? 0 : fail(reader, field, "a time in us", text);
@@ -193,7 +182,7 @@ static int add_halves(const struct reader *reader, struct mpi_call send, struct 
 		call.kind = i < 2 ? call.kind : CALL_WAIT;
 		call.count = 1;
 		call.begin_us = i == 0 ? call.begin_us : call.end_us;
-		if (!add_call(reader->rank, call))
+		if (mpi_add_call(reader->rank, call) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -227,7 +216,7 @@ static int read_modelled(const struct reader *reader, const struct form *form, c
 	if (two)
 		return add_halves(reader, first, call);
 	call.count = strchr(form->arguments, 'Q') ? (uint32_t)items : 1;
-	return add_call(reader->rank, call) ? 0 : -ENOMEM;
+	return mpi_add_call(reader->rank, call);
 }
 
 static bool is_local(const char *name)

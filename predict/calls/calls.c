@@ -55,6 +55,17 @@ void mpi_run_free(struct mpi_run *run)
 	*run = (struct mpi_run){0};
 }
 
+int mpi_add_call(struct mpi_rank *rank, struct mpi_call call)
+{
+	struct mpi_call *all = array_grow(rank->calls, rank->count, &rank->capacity, sizeof *all);
+
+	if (!all)
+		return -ENOMEM;
+	rank->calls = all;
+	all[rank->count++] = call;
+	return 0;
+}
+
 int mpi_count_other(struct mpi_run *run, const char *name, uint64_t calls, double us)
 {
 	struct mpi_other *others;

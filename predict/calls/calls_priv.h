@@ -11,6 +11,8 @@
  */
 uint32_t mpi_find_group(struct mpi_run *run, uint32_t *members, uint32_t size);
 
+/* Returns 0 or -ENOMEM. */
+int mpi_add_call(struct mpi_rank *rank, struct mpi_call call);
 /* Counts a call that is not modelled. Returns 0 or -ENOMEM. */
 int mpi_count_other(struct mpi_run *run, const char *name, uint64_t calls, double us);
 

@@ -161,8 +161,9 @@ static void ring(struct round *round, uint32_t rounds, uint64_t bytes)
 }
 
 /* Ranks beyond the largest power of two give their part to a neighbour first, and get the result last. */
-static void doubling(struct round *round, uint64_t bytes)
+static void doubling(struct round *round)
 {
+	uint64_t bytes = round->collective->bytes;
 	uint32_t ranks = round->collective->ranks, power = 1, rest;
 
 	while (power <= ranks / 2)
@@ -181,29 +182,29 @@ static void doubling(struct round *round, uint64_t bytes)
 	finish(round);
 }
 
-static void pairwise(struct round *round, uint64_t bytes)
+static void alltoall_pairwise(struct round *round)
 {
 	uint32_t ranks = round->collective->ranks;
 
 	for (uint32_t step = 1; step < ranks; step++) {
 		for (uint32_t rank = 0; rank < ranks; rank++)
-			plan(round, rank, (rank + step) % ranks, bytes);
+			plan(round, rank, (rank + step) % ranks, round->collective->bytes);
 		finish(round);
 	}
 }
 
-static void chain(struct round *round, uint64_t bytes)
+static void broadcast_chain(struct round *round)
 {
 	for (uint32_t rank = 0; rank + 1 < round->collective->ranks; rank++) {
-		plan(round, rank, rank + 1, bytes);
+		plan(round, rank, rank + 1, round->collective->bytes);
 		finish(round);
 	}
 }
 
-static void chain_up(struct round *round, uint64_t bytes)
+static void reduce_chain(struct round *round)
 {
 	for (uint32_t rank = round->collective->ranks - 1; rank > 0; rank--) {
-		plan(round, rank, rank - 1, bytes);
+		plan(round, rank, rank - 1, round->collective->bytes);
 		finish(round);
 	}
 }
@@ -223,19 +224,9 @@ static void dissemination_of_nothing(struct round *round)
 	dissemination(round, 0, false);
 }
 
-static void doubling_of_all(struct round *round)
-{
-	doubling(round, round->collective->bytes);
-}
-
 static void broadcast_tree(struct round *round)
 {
 	tree_down(round, round->collective->bytes, false);
-}
-
-static void broadcast_chain(struct round *round)
-{
-	chain(round, round->collective->bytes);
 }
 
 static void broadcast_linear(struct round *round)
@@ -246,11 +237,6 @@ static void broadcast_linear(struct round *round)
 static void reduce_tree(struct round *round)
 {
 	tree_up(round, round->collective->bytes, false);
-}
-
-static void reduce_chain(struct round *round)
-{
-	chain_up(round, round->collective->bytes);
 }
 
 static void reduce_linear(struct round *round)
@@ -291,11 +277,6 @@ static void allgather_ring(struct round *round)
 	ring(round, round->collective->ranks - 1, round->collective->bytes);
 }
 
-static void alltoall_pairwise(struct round *round)
-{
-	pairwise(round, round->collective->bytes);
-}
-
 /* All messages at once. */
 static void alltoall_linear(struct round *round)
 {
@@ -315,7 +296,7 @@ static const struct algorithm {
 	uint64_t from;
 } algorithms[COLLECTIVE_ALGORITHMS] = {
 	{CALL_BARRIER, "barrier", "dissemination", dissemination_of_nothing, 0},
-	{CALL_BARRIER, "barrier", "doubling", doubling_of_all, UINT64_MAX},
+	{CALL_BARRIER, "barrier", "doubling", doubling, UINT64_MAX},
 	{CALL_BARRIER, "barrier", "tree", up_and_down, UINT64_MAX},
 	{CALL_BROADCAST, "bcast", "tree", broadcast_tree, 0},
 	{CALL_BROADCAST, "bcast", "chain", broadcast_chain, UINT64_MAX},
@@ -323,7 +304,7 @@ static const struct algorithm {
 	{CALL_REDUCE, "reduce", "tree", reduce_tree, 0},
 	{CALL_REDUCE, "reduce", "chain", reduce_chain, UINT64_MAX},
 	{CALL_REDUCE, "reduce", "linear", reduce_linear, UINT64_MAX},
-	{CALL_ALLREDUCE, "allreduce", "doubling", doubling_of_all, 0},
+	{CALL_ALLREDUCE, "allreduce", "doubling", doubling, 0},
 	{CALL_ALLREDUCE, "allreduce", "ring", allreduce_ring, RING_BYTES},
 	{CALL_ALLREDUCE, "allreduce", "tree", up_and_down, UINT64_MAX},
 	{CALL_GATHER, "gather", "tree", gather_tree, 0},

@@ -129,16 +129,10 @@ static int check(const struct reader *reader, const struct trace_record *record)
 	return 0;
 }
 
-static struct mpi_call *add_call(struct reader *reader, const struct trace_record *record, uint64_t begin_ns)
+static int add_call(struct reader *reader, const struct trace_record *record, uint64_t begin_ns)
 {
-	struct mpi_rank *rank = reader->rank;
-	struct mpi_call *all = array_grow(rank->calls, rank->count, &rank->capacity, sizeof *all);
 	const struct known *known = &reader->known[record->communicator];
-
-	if (!all)
-		return NULL;
-	rank->calls = all;
-	all[rank->count] = (struct mpi_call){
+	struct mpi_call call = {
 		.begin_us = (double)begin_ns / 1000,
 		.end_us = (double)reader->now_ns / 1000,
 		.bytes = record->bytes,
@@ -151,7 +145,8 @@ static struct mpi_call *add_call(struct reader *reader, const struct trace_recor
 		.count = record->request != 0,
 		.kind = record->kind,
 	};
-	return &all[rank->count++];
+
+	return mpi_add_call(reader->rank, call);
 }
 
 /* What a receive from any source got is known when it is over. */
@@ -201,7 +196,7 @@ static int read_call(struct reader *reader, const struct trace_record *record, u
 		code = resolve(reader, record);
 	if (code < 0)
 		return code;
-	if (!add_call(reader, record, begin_ns))
+	if (add_call(reader, record, begin_ns) < 0)
 		return -ENOMEM;
 	if (record->kind != CALL_RECEIVE || !record->request || (record->peer >= 0 && record->tag >= 0))
 		return 0;
@@ -232,7 +227,7 @@ static int read_record(struct reader *reader)
 		struct trace_record nothing = {.kind = CALL_WAIT};
 
 		if (mpi_count_other(reader->run, others[record.peer], 1, record.duration_ns / 1000.) < 0 ||
-		    ((record.flags & TRACE_NO_TIME) && !add_call(reader, &nothing, begin_ns)))
+		    ((record.flags & TRACE_NO_TIME) && add_call(reader, &nothing, begin_ns) < 0))
 			return -ENOMEM;
 		return 0;
 	}

@@ -217,12 +217,10 @@ double runtime_at(const struct runtime *runtime, double latency_ns)
 double runtime_tolerance(const struct runtime *runtime, double times, bool *beyond)
 {
 	double most_ns = times * runtime_at(runtime, runtime->low_ns), latency_ns = runtime->high_ns;
-	bool all = runtime_at(runtime, runtime->high_ns) <= most_ns;
 
-	if (beyond)
-		*beyond = all;
+	*beyond = runtime_at(runtime, runtime->high_ns) <= most_ns;
 	/* The last piece that begins at or below the limit crosses it. */
-	for (size_t i = runtime->count; !all && i-- > 0;) {
+	for (size_t i = runtime->count; !*beyond && i-- > 0;) {
 		const struct runtime_piece *piece = &runtime->pieces[i];
 
 		if (piece->constant_ns + piece->messages * piece->from_ns > most_ns)
@@ -243,10 +241,11 @@ static int compare_pairs(const void *a, const void *b)
 	return p->to < q->to ? -1 : p->to > q->to;
 }
 
-static size_t merge_equal(struct runtime_pair *pairs, size_t count)
+size_t runtime_pairs_merge(struct runtime_pair *pairs, size_t count)
 {
 	size_t kept = 0;
 
+	qsort(pairs, count, sizeof *pairs, compare_pairs);
 	for (size_t i = 1; i < count; i++)
 		if (compare_pairs(&pairs[kept], &pairs[i]) == 0)
 			pairs[kept].messages += pairs[i].messages;
@@ -292,7 +291,6 @@ struct runtime_pair *runtime_pairs(const struct execution_graph *graph, double l
 		error_set(err, ENOMEM, "out of memory");
 		return NULL;
 	}
-	qsort(pairs, *count, sizeof *pairs, compare_pairs);
-	*count = merge_equal(pairs, *count);
+	*count = runtime_pairs_merge(pairs, *count);
 	return pairs;
 }

@@ -320,13 +320,6 @@ json_t *prediction_json(const struct prediction *prediction)
 		is_capture(prediction) ? turns_json(&prediction->turns) : json_null());
 }
 
-static int compare_ends(const void *a, const void *b)
-{
-	const struct runtime_pair *p = a, *q = b;
-
-	return p->from != q->from ? (p->from < q->from ? -1 : 1) : p->to < q->to ? -1 : p->to > q->to;
-}
-
 /* The edges of the job's graph: pairs without a direction, lower rank first. */
 static json_t *edges_json(const struct prediction *prediction)
 {
@@ -343,15 +336,10 @@ static json_t *edges_json(const struct prediction *prediction)
 		if (pairs[i].from > pairs[i].to)
 			pairs[i] = (struct runtime_pair){pairs[i].to, pairs[i].from, pairs[i].messages};
 	}
-	qsort(pairs, count, sizeof *pairs, compare_ends);
-	for (size_t i = 0; i < count; i++) {
-		uint64_t messages = pairs[i].messages;
-
-		while (i + 1 < count && compare_ends(&pairs[i], &pairs[i + 1]) == 0)
-			messages += pairs[++i].messages;
-		json_array_append_new(
-			array, json_pack("[i, i, I]", (int)pairs[i].from, (int)pairs[i].to, (json_int_t)messages));
-	}
+	count = runtime_pairs_merge(pairs, count);
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(array, json_pack("[i, i, I]", (int)pairs[i].from, (int)pairs[i].to,
+						       (json_int_t)pairs[i].messages));
 	free(pairs);
 	return array;
 }

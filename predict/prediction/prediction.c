@@ -46,7 +46,6 @@ static int read_goal(struct prediction *prediction, struct execution_graph *grap
 	const struct prediction_settings *settings = &prediction->settings;
 	int code;
 
-	*graph = (struct execution_graph){0};
 	if (settings->path_count != 1)
 		return error_set(err, EINVAL, "%s: a schedule in GOAL is one file, found %u", settings->paths[0],
 				 settings->path_count);
@@ -63,7 +62,6 @@ static int read_calls(struct prediction *prediction, enum prediction_format form
 	int code = format == PREDICTION_TRACE ? mpi_read_traces(settings->paths, settings->path_count, &run, err)
 					      : mpi_read_allprof(settings->paths, settings->path_count, &run, err);
 
-	*graph = (struct execution_graph){0};
 	run.choice = settings->collectives;
 	if (code == 0)
 		code = mpi_build(&run, &settings->model, graph, err);
@@ -84,7 +82,6 @@ static int read_capture(struct prediction *prediction, enum prediction_format fo
 	struct prediction_settings *settings = &prediction->settings;
 	int code;
 
-	*graph = (struct execution_graph){0};
 	if (settings->path_count != 1)
 		return error_set(err, EINVAL, "%s: a capture is one file, found %u", settings->paths[0],
 				 settings->path_count);

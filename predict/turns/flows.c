@@ -85,12 +85,6 @@ static struct flow *find_flow(struct flows *flows, const struct frame *frame, in
 	return add_flow(flows, frame);
 }
 
-static void start_side(struct side *side, uint32_t sequence)
-{
-	side->seen = true;
-	side->start = side->next = sequence;
-}
-
 /* Ends a measurement of the round trip, from the segment of `side` to the other side's acknowledgement. */
 static uint64_t take_acknowledgement(struct side *side, uint32_t acknowledged, double now_ns)
 {
@@ -165,7 +159,8 @@ static int take_segment(struct flow *flow, int from, const struct frame *frame, 
 	uint64_t acknowledged = 0;
 
 	if (!side->seen)
-		start_side(side, frame->tcp_sequence);
+		side->start = side->next = frame->tcp_sequence;
+	side->seen = true;
 	if (frame->tcp_flags & FRAME_TCP_SYN)
 		take_syn(flow, from, frame, now_ns);
 	if (frame->tcp_flags & FRAME_TCP_ACK && other->seen)

@@ -326,12 +326,12 @@ static int find_medians(struct turns *turns)
 			values[count++] = turn->request_ns[0] - turns->turns[turn->trigger].response_ns[1];
 	}
 	turns->run_ns = end_ns - fmin(start_ns, end_ns);
-	turns->think_ns = count ? quantile_median(values, count) : NAN;
+	turns->think_ns = quantile_median(values, count);
 	count = 0;
 	for (size_t i = 0; i < turns->turn_count; i++)
 		if (!turns->turns[i].handshake)
 			values[count++] = turns->turns[i].response_ns[0] - turns->turns[i].request_ns[1];
-	turns->service_ns = count ? quantile_median(values, count) : NAN;
+	turns->service_ns = quantile_median(values, count);
 	free(values);
 	return 0;
 }

@@ -150,8 +150,8 @@ void runtime_free(struct runtime *runtime);
 double runtime_at(const struct runtime *runtime, double latency_ns);
 
 /*
- * The tolerance: the largest L in the interval at which T(L) is at most `times` (>= 1) the T at low_ns. *beyond (may be
- * NULL) tells that even high_ns is tolerated.
+ * The tolerance: the largest L in the interval at which T(L) is at most `times` (>= 1) the T at low_ns. *beyond tells
+ * that even high_ns is tolerated.
  */
 double runtime_tolerance(const struct runtime *runtime, double times, bool *beyond);
 
@@ -167,5 +167,7 @@ struct runtime_pair {
  */
 struct runtime_pair *runtime_pairs(const struct execution_graph *graph, double latency_ns, size_t *count,
 				   struct error *err);
+/* Sorts pairs by from, then to, and merges equal ones; returns how many are left. */
+size_t runtime_pairs_merge(struct runtime_pair *pairs, size_t count);
 
 #endif
