@@ -189,14 +189,8 @@ static struct cluster *cluster_from_json(const char *file, const json_t *root, c
 struct cluster *cluster_parse(const char *name, const char *text, size_t bytes, struct error *err)
 {
 	json_t *root = json_read_text(name, 0, text, bytes, err);
-	char *copy = root ? strndup(text, bytes) : NULL; /* a copy that ends with a NUL, which `text` may lack */
-	struct cluster *cluster = NULL;
+	struct cluster *cluster = root ? cluster_from_json(name, root, text, err) : NULL;
 
-	if (copy)
-		cluster = cluster_from_json(name, root, copy, err);
-	else if (root)
-		error_set(err, ENOMEM, "out of memory");
-	free(copy);
 	json_decref(root);
 	return cluster;
 }

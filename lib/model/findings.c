@@ -111,21 +111,17 @@ int findings_parse(const char *name, const char *text, size_t bytes, struct find
 	struct error scratch = {0};
 	struct json_reader reader = {.file = name, .err = err ? err : &scratch};
 	json_t *root = json_read_text(name, 0, text, bytes, reader.err);
-	char *copy = root ? strndup(text, bytes) : NULL; /* json_lines needs a NUL at the end */
-	int code = 0;
 
 	*findings = (struct findings){0};
-	if (copy)
-		read_findings(&reader, root, copy, findings);
-	else if (root)
-		error_set(reader.err, ENOMEM, "out of memory");
-	if (!copy || reader.failed) {
-		code = error_code(reader.err, EINVAL);
-		findings_free(findings);
-	}
-	free(copy);
+	if (root)
+		read_findings(&reader, root, text, findings);
+	else
+		reader.failed = true;
 	json_decref(root);
-	return code;
+	if (!reader.failed)
+		return 0;
+	findings_free(findings);
+	return error_code(reader.err, EINVAL);
 }
 
 int findings_read(const char *path, struct findings *findings, struct error *err)

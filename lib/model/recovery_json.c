@@ -422,12 +422,11 @@ static void read_root(struct reading *reading, const json_t *root)
 struct recovery_scenario *recovery_parse(const char *name, const char *text, size_t bytes, struct error *err)
 {
 	struct error scratch = {0};
-	struct reading reading = {.json = {.file = name, .err = err ? err : &scratch}, .scenario = recovery_create()};
+	struct reading reading = {
+		.json = {.file = name, .err = err ? err : &scratch}, .text = text, .scenario = recovery_create()};
 	json_t *root = json_read_text(name, 0, text, bytes, err);
-	char *copy = root ? strndup(text, bytes) : NULL; /* a copy that ends with a NUL, which `text` may lack */
 
-	reading.text = copy;
-	if (root && (!copy || !reading.scenario))
+	if (root && !reading.scenario)
 		json_no_memory(&reading.json);
 	else if (root)
 		read_root(&reading, root);
@@ -437,7 +436,6 @@ struct recovery_scenario *recovery_parse(const char *name, const char *text, siz
 	}
 	free(reading.server_lines);
 	free(reading.flow_lines);
-	free(copy);
 	json_decref(root);
 	return reading.scenario;
 }

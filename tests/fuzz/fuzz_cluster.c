@@ -5,12 +5,16 @@
 
 #include <model/cluster.h>
 
+#include "fuzz_text.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct error err = {0};
-	struct cluster *cluster = cluster_parse("fuzz", (const char *)data, size, &err);
+	char *text = fuzz_text(data, size);
+	struct cluster *cluster = cluster_parse("fuzz", text, size, &err);
 	uint32_t machines = 0;
 
+	free(text);
 	if (!cluster) {
 		if (err.code == 0 || err.text[0] == '\0')
 			abort(); /* a refusal says why */

@@ -4,14 +4,19 @@
 
 #include <model/findings.h>
 
+#include "fuzz_text.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct findings findings;
 	struct error err = {0};
+	char *text = fuzz_text(data, size);
+	int code = findings_parse("fuzz", text, size, &findings, &err);
 
-	if (findings_parse("fuzz", (const char *)data, size, &findings, &err) == 0) {
+	free(text);
+	if (code == 0) {
 		size_t count = 0;
 
 		for (int level = 0; level < FINDING_LEVELS; level++)

@@ -9,6 +9,8 @@
 
 #include <model/topology.h>
 
+#include "fuzz_text.h"
+
 enum { FILES = 4 };
 
 static void check(const struct topology *topology)
@@ -30,11 +32,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct topology_lldp_file files[FILES];
 	struct error err = {0};
 	struct topology *topology;
-	char *text = malloc(size + 1), *at = text;
+	char *text = fuzz_text(data, size), *at = text;
 	size_t count = 0;
 
-	memcpy(text, data, size);
-	text[size] = '\0';
 	for (; count < FILES && at <= text + size; at += strlen(at) + 1) {
 		files[count] = (struct topology_lldp_file){paths[count], at, strlen(at)};
 		count++;

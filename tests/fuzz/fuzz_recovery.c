@@ -7,6 +7,8 @@
 #include <base/json.h>
 #include <model/recovery.h>
 
+#include "fuzz_text.h"
+
 static void check(const struct recovery_scenario *s)
 {
 	for (uint32_t t = 0; t < s->task_count; t++) {
@@ -26,10 +28,10 @@ static void check(const struct recovery_scenario *s)
 	}
 }
 
-static void check_scenario(const uint8_t *data, size_t size)
+static void check_scenario(const char *input, size_t size)
 {
 	struct error err = {0};
-	struct recovery_scenario *s = recovery_parse("fuzz", (const char *)data, size, &err), *again;
+	struct recovery_scenario *s = recovery_parse("fuzz", input, size, &err), *again;
 	json_t *json;
 	char *text;
 
@@ -53,7 +55,8 @@ static void check_scenario(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct error err = {0};
-	struct recovery_scenario *network = recovery_network_parse("fuzz", (const char *)data, size, 125, &err);
+	char *text = fuzz_text(data, size);
+	struct recovery_scenario *network = recovery_network_parse("fuzz", text, size, 125, &err);
 
 	if (!network && (err.code == 0 || err.text[0] == '\0'))
 		abort();
@@ -61,6 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!(network->servers[n].egress_MBps >= 0) || !(network->servers[n].ingress_MBps >= 0))
 			abort();
 	recovery_destroy(network);
-	check_scenario(data, size);
+	check_scenario(text, size);
+	free(text);
 	return 0;
 }

@@ -5,11 +5,15 @@
 
 #include <model/topology.h>
 
+#include "fuzz_text.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct error err = {0};
-	struct topology *topology = topology_parse_file("fuzz", (const char *)data, size, 100, &err);
+	char *text = fuzz_text(data, size);
+	struct topology *topology = topology_parse_file("fuzz", text, size, 100, &err);
 
+	free(text);
 	if (!topology) {
 		if (err.code == 0 || err.text[0] == '\0')
 			abort();

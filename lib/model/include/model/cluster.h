@@ -82,7 +82,7 @@ int64_t cluster_find_rack(const struct cluster *cluster, const char *name);
  * machines.
  */
 struct cluster *cluster_read(const char *path, struct error *err);
-/* Like cluster_read(), from memory; `name` is for messages. */
+/* Like cluster_read(), from a text that ends with a NUL, which is not in `bytes`; `name` is for messages. */
 struct cluster *cluster_parse(const char *name, const char *text, size_t bytes, struct error *err);
 
 /* Writes a cluster file, whole or not at all ("-" = stdout). Returns 0, or -errno with err set. */

@@ -48,7 +48,7 @@ const char *finding_level_name(enum finding_level level);
 
 /*
  * These return 0, or -errno with err set (file, line, field). "-" = stdin and stdout; a file is written whole or not at
- * all.
+ * all. A text ends with a NUL, which is not in `bytes`.
  */
 int findings_read(const char *path, struct findings *findings, struct error *err);
 int findings_parse(const char *name, const char *text, size_t bytes, struct findings *findings, struct error *err);

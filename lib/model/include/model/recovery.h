@@ -97,7 +97,7 @@ double recovery_flow_left_MB(const struct recovery_scenario *scenario, const str
  * - no surviving server
  */
 struct recovery_scenario *recovery_read(const char *path, struct error *err);
-/* Like recovery_read(), from memory; `name` is for messages. */
+/* Like recovery_read(), from a text that ends with a NUL, which is not in `bytes`; `name` is for messages. */
 struct recovery_scenario *recovery_parse(const char *name, const char *text, size_t bytes, struct error *err);
 
 /*
@@ -106,7 +106,7 @@ struct recovery_scenario *recovery_parse(const char *name, const char *text, siz
  * MBps: speed of generated links, and of those whose file has no speed. Returns NULL with err set (file, line, field).
  */
 struct recovery_scenario *recovery_network_read(const char *argument, double MBps, struct error *err);
-/* Like recovery_network_read(), from the text of a file; `name` is for messages. */
+/* Like recovery_network_read(), from such a text of a file. */
 struct recovery_scenario *recovery_network_parse(const char *name, const char *text, size_t bytes, double MBps,
 						 struct error *err);
 /* New reference, NULL if out of memory. */

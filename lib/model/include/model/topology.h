@@ -91,9 +91,10 @@ struct topology_adjacency *topology_adjacency_create(const struct topology *topo
 void topology_adjacency_destroy(struct topology_adjacency *adjacency); /* NULL is legal */
 
 /*
- * Parses JSON. Parallel links are one link with the sum of their capacities. Returns NULL with err set (file, line,
- * field). Refuses a duplicate name, a pair of nodes in both orders (a cable listed from both ends), an unknown end, a
- * host without any link (up or down), no hosts, and capacities out of range.
+ * Parses JSON, a text that ends with a NUL, which is not in `bytes`. Parallel links are one link with the sum of their
+ * capacities. Returns NULL with err set (file, line, field). Refuses a duplicate name, a pair of nodes in both orders
+ * (a cable listed from both ends), an unknown end, a host without any link (up or down), no hosts, and capacities out
+ * of range.
  */
 struct topology *topology_parse(const char *name, const char *text, size_t bytes, struct error *err);
 
@@ -104,7 +105,8 @@ struct topology *topology_parse(const char *name, const char *text, size_t bytes
 struct topology *topology_parse_graphml(const char *name, const char *text, size_t bytes, double MBps,
 					struct error *err);
 
-/* Parses the text of a file: GraphML, which begins with '<', or JSON; or reads such a file ("-" = stdin). */
+/* Parses the text of a file, which ends with a NUL as above: GraphML, which begins with '<', or JSON; or reads such a
+ * file ("-" = stdin). */
 struct topology *topology_parse_file(const char *name, const char *text, size_t bytes, double MBps, struct error *err);
 struct topology *topology_read(const char *path, double MBps, struct error *err);
 
