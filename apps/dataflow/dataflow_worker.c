@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <base/json.h>
 #include <base/stop.h>
 #include <lab/worker/worker.h>
 
@@ -27,7 +28,7 @@ static const struct option_usage usage = {
 static int print_report(void *context, const struct worker_report *report)
 {
 	json_t *json = worker_report_to_json(report);
-	char *line = json ? json_dumps(json, JSON_REAL_PRECISION(12)) : NULL;
+	char *line = json_dump_whole(json, JSON_REAL_PRECISION(12));
 	int code = line ? 0 : error_set(context, ENOMEM, "out of memory");
 
 	json_decref(json);
