@@ -74,20 +74,26 @@ Test(dataflow_readers, bad_plans_are_refused_and_leave_no_job)
 	}
 }
 
-static int read_rates(struct dataflow *dataflow, const char *a, const char *b, struct error *err)
+static const char flink_triangle[] =
+	"{\"nodes\": [{\"id\": \"a\", \"parallelism\": 2}, {\"id\": \"b\", \"parallelism\": 4, "
+	"\"inputs\": [{\"id\": \"a\", \"ship_strategy\": \"HASH\"}]}, "
+	"{\"id\": \"c\", \"parallelism\": 2, \"inputs\": [{\"id\": \"a\", \"ship_strategy\": "
+	"\"BROADCAST\"}, {\"id\": \"b\", \"ship_strategy\": \"REBALANCE\"}]}]}";
+static const char flink_chain[] =
+	"{\"nodes\": [{\"id\": \"a\", \"parallelism\": 1}, {\"id\": \"b\", \"parallelism\": 1, "
+	"\"inputs\": [{\"id\": \"a\", \"ship_strategy\": \"HASH\"}]}, "
+	"{\"id\": \"c\", \"parallelism\": 1, \"inputs\": [{\"id\": \"b\", \"ship_strategy\": \"HASH\"}]}, "
+	"{\"id\": \"d\", \"parallelism\": 1, \"inputs\": [{\"id\": \"c\", \"ship_strategy\": \"HASH\"}]}]}";
+
+/* texts: of the vertices a, b, c; NULL: no file */
+static int read_rates(struct dataflow *dataflow, const char *plan, const char *const texts[3], struct error *err)
 {
-	static const char plan[] =
-		"{\"nodes\": [{\"id\": \"a\", \"parallelism\": 2}, {\"id\": \"b\", \"parallelism\": 4, "
-		"\"inputs\": [{\"id\": \"a\", \"ship_strategy\": \"HASH\"}]}, "
-		"{\"id\": \"c\", \"parallelism\": 2, \"inputs\": [{\"id\": \"a\", \"ship_strategy\": "
-		"\"BROADCAST\"}, {\"id\": \"b\", \"ship_strategy\": \"REBALANCE\"}]}]}";
-	const char *texts[] = {a, b};
 	char folder[] = "/tmp/nomora-rates-XXXXXX", path[64], *at;
 	int code;
 
-	cr_assert_eq(dataflow_parse_flink(dataflow, "plan", plan, sizeof plan - 1, err), 0, "%s", err->text);
+	cr_assert_eq(dataflow_parse_flink(dataflow, "plan", plan, strlen(plan), err), 0, "%s", err->text);
 	cr_assert_not_null(mkdtemp(folder));
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		snprintf(path, sizeof path, "%s/%c.json", folder, 'a' + i);
 		FILE *file = texts[i] ? fopen(path, "w") : NULL;
 
@@ -97,7 +103,7 @@ static int read_rates(struct dataflow *dataflow, const char *a, const char *b, s
 		}
 	}
 	code = dataflow_read_flink_rates(&dataflow->jobs[0], folder, err);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		snprintf(path, sizeof path, "%s/%c.json", folder, 'a' + i);
 		unlink(path);
 	}
@@ -114,23 +120,25 @@ static int read_rates(struct dataflow *dataflow, const char *a, const char *b, s
 Test(dataflow_readers, measured_rates_of_flink)
 {
 	static const struct {
-		const char *a, *b, *expected;
+		const char *texts[3], *expected;
 	} bad[] = {
-		{RATE("numBytesOutPerSecond", "3e7"), NULL, "/b.json: No such file"},
-		{RATE("numBytesOutPerSecond", "3e7"), "[]", "/b.json: no metric numBytesOutPerSecond"},
-		{RATE("numBytesOut", "3e7"), "[]", "/a.json: no metric numBytesOutPerSecond"},
-		{RATE("numBytesOutPerSecond", "\"NaN\""), "[]", "/a.json: [0].sum: "},
-		{"{}", "[]", "/a.json: expected a list of metrics"},
-		{RATE("numBytesOutPerSecond", "0"), RATE("numBytesOutPerSecond", "0"),
+		{{RATE("numBytesOutPerSecond", "3e7"), NULL}, "/b.json: No such file"},
+		{{RATE("numBytesOutPerSecond", "3e7"), "[]"}, "/b.json: no metric numBytesOutPerSecond"},
+		{{RATE("numBytesOut", "3e7"), "[]"}, "/a.json: no metric numBytesOutPerSecond"},
+		{{RATE("numBytesOutPerSecond", "\"NaN\""), "[]"}, "/a.json: [0].sum: "},
+		{{"{}", "[]"}, "/a.json: expected a list of metrics"},
+		{{RATE("numBytesOutPerSecond", "0"), RATE("numBytesOutPerSecond", "0")},
 		 "/a.json: the source sends nothing"},
+		{{RATE("numBytesOutPerSecond", "3e7"), RATE("numBytesOutPerSecond", "0"),
+		  RATE("numBytesOutPerSecond", "1")},
+		 "/c.json: sends data, but its inputs send nothing"},
 	};
+	static const char *const good[3] = {RATE("numBytesOutPerSecond", "3e7"), RATE("numBytesOutPerSecond", "5e6")};
 	struct dataflow *dataflow = empty();
 	struct error err = {0};
 	const struct dataflow_job *job;
 
-	cr_assert_eq(
-		read_rates(dataflow, RATE("numBytesOutPerSecond", "3e7"), RATE("numBytesOutPerSecond", "5e6"), &err), 0,
-		"%s", err.text);
+	cr_assert_eq(read_rates(dataflow, flink_triangle, good, &err), 0, "%s", err.text);
 	job = &dataflow->jobs[0];
 	/* of 30 MB/s, b gets 10, and each of the two tasks of c 10; b sends half of what it gets */
 	cr_expect_float_eq(job->components[0].MBps, 5, 1e-12);
@@ -142,7 +150,8 @@ Test(dataflow_readers, measured_rates_of_flink)
 	dataflow_destroy(dataflow);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		dataflow = empty();
-		cr_expect_lt(read_rates(dataflow, bad[i].a, bad[i].b, &err), 0, "%zu", i);
+		cr_expect_lt(read_rates(dataflow, bad[i].texts[2] ? flink_chain : flink_triangle, bad[i].texts, &err),
+			     0, "%zu", i);
 		cr_expect_not_null(strstr(err.text, bad[i].expected), "'%s', not '%s'", err.text, bad[i].expected);
 		dataflow_destroy(dataflow);
 	}
