@@ -379,6 +379,50 @@ Test(plan, advised_moves_gain_what_they_promise)
 	dataflow_destroy(dataflow);
 }
 
+/* Tasks that share a slot move together, although no host has a slot for one of them alone. */
+Test(plan, advice_moves_a_shared_slot_as_a_whole)
+{
+	const char *text =
+		"{\"schema\": \"nomora.dataflow/1\", \"slots\": 1, \"topology\": {\"schema\": \"nomora.topology/1\","
+		"\"switches\": [{\"name\": \"s0\"}], \"hosts\": [{\"name\": \"a\"}, {\"name\": \"b\"}, {\"name\": "
+		"\"c\"}],"
+		"\"links\": [{\"a\": \"a\", \"b\": \"s0\", \"MBps\": 10}, {\"a\": \"b\", \"b\": \"s0\", \"MBps\": 90},"
+		"{\"a\": \"c\", \"b\": \"s0\", \"MBps\": 80}]},"
+		"\"jobs\": [{\"name\": \"x\", \"shares_slots\": true, \"components\": [{\"name\": \"s\", \"tasks\": 2},"
+		"{\"name\": \"k\", \"tasks\": 2}], \"edges\": [{\"from\": \"s\", \"to\": \"k\"}],"
+		"\"placement\": {\"s.0\": \"a\", \"k.0\": \"a\", \"s.1\": \"b\", \"k.1\": \"b\"}}]}";
+	enum { SWITCH, A, B, C }; /* the nodes */
+	struct error err = {0};
+	struct dataflow *dataflow = dataflow_parse("d.json", text, strlen(text), &err);
+	struct dataflow_plan *plan, *moved;
+	struct engine_options options = engine_defaults();
+	struct dataflow_advice advice;
+	const struct dataflow_move *move;
+	struct dataflow_job *job;
+
+	cr_assert_not_null(dataflow, "%s", err.text);
+	job = &dataflow->jobs[0];
+	plan = make(dataflow, 0);
+	cr_assert_eq(dataflow_advise(plan, engine_find("rate"), &options, &advice, &err), 0, "%s", err.text);
+	cr_assert_eq(advice.count, 1, "%zu", advice.count);
+	move = &advice.moves[0];
+	cr_expect_eq(move->from, A);
+	cr_expect_eq(move->to, C);
+	cr_expect_eq(dataflow_slot_leader(job, move->task), move->task);
+	for (uint32_t t = 0; t < job->task_count; t++)
+		cr_expect_eq(job->hosts[t], (int)(t % 2 == move->task % 2 ? A : B), "the advice moves nothing");
+	dataflow_place_slot(job, move->task, move->to);
+	for (uint32_t t = 0; t < job->task_count; t++)
+		cr_expect_eq(job->hosts[t], (int)(t % 2 == move->task % 2 ? C : B), "task %u is on host %u", t,
+			     job->hosts[t]);
+	moved = make(dataflow, 0);
+	cr_expect_float_eq(moved->jobs[0].total_MBps - plan->jobs[0].total_MBps, move->gain_MBps, 1e-6);
+	dataflow_plan_destroy(moved);
+	dataflow_advice_clear(&advice);
+	dataflow_plan_destroy(plan);
+	dataflow_destroy(dataflow);
+}
+
 static double number_at(const json_t *object, const char *name)
 {
 	const json_t *value = json_object_get(object, name);
