@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <base/file.h>
 #include <sched/schedd/schedd.h>
 
 #include "fixture.h"
@@ -352,6 +353,33 @@ int __wrap_store_load(struct store *store, struct live *live, double offset_s, d
 int __wrap_store_load(struct store *store, struct live *live, double offset_s, double now_s, struct error *err)
 {
 	return load_code ? error_set(err, load_code, "no load") : __real_store_load(store, live, offset_s, now_s, err);
+}
+
+static bool lines_fail;
+struct file_lines *__real_file_lines_from_memory(const char *name, const char *text, size_t bytes, struct error *err);
+struct file_lines *__wrap_file_lines_from_memory(const char *name, const char *text, size_t bytes, struct error *err);
+struct file_lines *__wrap_file_lines_from_memory(const char *name, const char *text, size_t bytes, struct error *err)
+{
+	if (!lines_fail)
+		return __real_file_lines_from_memory(name, text, bytes, err);
+	error_set(err, ENOMEM, "out of memory");
+	return NULL;
+}
+
+/* They were answered by 200 and "taken": 0: the agent would not have sent them again. */
+Test(daemon, events_for_which_there_is_no_memory_are_not_taken)
+{
+	static struct schedd schedd;
+	struct serve_call call = {.method = "POST", .path = "/v1/events", .tail = "", .body = "{}\n", .body_bytes = 3};
+
+	lines_fail = true;
+	schedd_post_events(&schedd, &call);
+	lines_fail = false;
+	cr_assert_eq(schedd.reply_count, 1);
+	cr_expect_eq(schedd.replies[0].status, 503);
+	cr_expect_str_eq(schedd.replies[0].text, "{\"taken\": 0, \"error\": \"out of memory\"}");
+	free(schedd.replies[0].text);
+	free(schedd.replies);
 }
 
 static void add_machine(struct schedd *schedd)
