@@ -26,49 +26,51 @@ enum { THRESHOLDS_MINIMUM = 20 };
 static const double half_width_least = 1e-9;
 
 /*
- * A hinge whose curve has fallen by this share of its whole fall at the next level is a cliff: the data do not
- * determine where between the two levels around it the fall is.
+ * A hinge that has this share of its fall between two adjacent levels is a cliff: the data do not determine where
+ * between them the fall is.
  */
 static const double cliff_share = 0.95;
 
-/* Finds the two levels around a threshold. */
-static void find_gap(const struct problem *problem, double threshold_us, double *low_us, double *high_us)
+/* Tells whether a jump or a cliff is between two adjacent levels. */
+static bool is_between(const struct candidate_curve *curve, double left_us, double right_us)
 {
-	*low_us = *high_us = threshold_us;
-	for (size_t i = 1; i < problem->count; i++)
-		if (problem->x[i - 1] < threshold_us && problem->x[i] >= threshold_us) {
-			*low_us = problem->x[i - 1];
-			*high_us = problem->x[i];
-		}
+	const struct profile *profile = &curve->profile;
+	double whole;
+
+	if (profile->form == CURVE_FORM_JUMP)
+		return left_us < profile->threshold_us && profile->threshold_us <= right_us;
+	if (profile->form == CURVE_FORM_NONE || family_shapes(profile->family) == 0)
+		return false;
+	whole = candidate_curve_value(curve, 0) - candidate_curve_value(curve, curve->problem->end_us);
+	return whole > 0 &&
+	       candidate_curve_value(curve, left_us) - candidate_curve_value(curve, right_us) >= cliff_share * whole;
 }
 
-static bool is_cliff(const struct candidate_curve *curve, double next_us)
-{
-	double start = candidate_curve_value(curve, 0);
-
-	return curve->profile.form == CURVE_FORM_HINGE && family_shapes(curve->profile.family) > 0 &&
-	       start - candidate_curve_value(curve, next_us) >=
-		       cliff_share * (start - candidate_curve_value(curve, curve->problem->end_us));
-}
-
-/* Moves a jump or a cliff to a random place between the levels around it, if the curve has one. */
+/*
+ * Moves a jump or a cliff to a random place between its two levels, *low_us and *high_us. Without either, both are the
+ * threshold.
+ */
 static void move_threshold(struct candidate_curve *curve, double *low_us, double *high_us, struct rng *rng)
 {
+	const struct problem *problem = curve->problem;
 	struct profile *profile = &curve->profile;
-	double at_us = profile->threshold_us, low, high;
+	double at_us = profile->threshold_us;
+	size_t i = 1;
 
-	find_gap(curve->problem, at_us, &low, &high);
-	if (profile->form == CURVE_FORM_JUMP) {
-		profile->threshold_us = low + (high - low) * (1 - rng_uniform(rng)); /* over low, at most high */
-	} else if (high > at_us && is_cliff(curve, high)) {
-		profile->threshold_us = low + (high - low) * rng_uniform(rng); /* below high */
-		/* A cliff that starts later is steeper. */
-		profile->shape[0] *= (high - profile->threshold_us) / (high - at_us);
-	} else {
+	*low_us = *high_us = at_us;
+	while (i < problem->count && !is_between(curve, problem->x[i - 1], problem->x[i]))
+		i++;
+	if (i == problem->count)
 		return;
+	*low_us = problem->x[i - 1];
+	*high_us = problem->x[i];
+	if (profile->form == CURVE_FORM_JUMP) {
+		profile->threshold_us = *low_us + (*high_us - *low_us) * (1 - rng_uniform(rng)); /* at most high */
+	} else {
+		profile->threshold_us = *low_us + (*high_us - *low_us) * rng_uniform(rng); /* below high */
+		/* A cliff that starts later is steeper. */
+		profile->shape[0] *= (*high_us - profile->threshold_us) / (*high_us - at_us);
 	}
-	*low_us = low;
-	*high_us = high;
 }
 
 /* Returns a random factor that turns normal noise into t noise: sqrt(dof / chi-square), by Wilson & Hilferty. */
@@ -98,7 +100,6 @@ static bool replicate(struct simulator *simulator, const struct fit_settings *se
 	for (size_t i = 0; i < n; i++)
 		noise[i] = scale * rng_normal(rng) / problem->root_weight[i];
 	simulator_curve(simulator, noise, &curve, &solution);
-	*low_us = *high_us = curve.profile.threshold_us;
 	if (isnan(settings->threshold_us))
 		move_threshold(&curve, low_us, high_us, rng);
 	candidate_curve_fill(&curve, x, count, p);

@@ -12,19 +12,19 @@ static double shown_us(double us)
 	return us < 1e-6 ? 0 : us;
 }
 
-/* A curve without a threshold may still be flat at first, as Hill's is: so says where it has fallen. */
-static void print_gradual_fall(const struct curve *curve, FILE *out)
+/* A curve without a threshold may still be flat at first, as Hill's is: so says from where on it is lower. */
+static void print_no_threshold(const struct curve *curve, FILE *out)
 {
-	const double *p = curve->evaluated, fallen = 0.99;
-	size_t i = 1;
+	const double fallen = 0.99;
+	size_t i = 0;
 
-	while (i < curve->table_count && p[i] > fallen)
+	while (i < curve->table_count && curve->evaluated[i] > fallen)
 		i++;
 	if (i == curve->table_count)
-		fprintf(out, "  threshold    none: performance falls gradually, by less than 1 %%\n");
+		fprintf(out, "  threshold    none: performance is above %g up to %g us\n", fallen, curve->last_us);
 	else
-		fprintf(out, "  threshold    none: performance has fallen by 1 %% at %.3g us\n",
-			CURVE_STEP_US * ((double)(i - 1) + (p[i - 1] - fallen) / (p[i - 1] - p[i])));
+		fprintf(out, "  threshold    none: performance is at most %g from %g us on\n", fallen,
+			fmin(CURVE_STEP_US * (double)i, curve->last_us));
 }
 
 static void print_head(const struct fit *fit, FILE *out)
@@ -58,7 +58,7 @@ static void print_head(const struct fit *fit, FILE *out)
 	if (fit->flat)
 		fprintf(out, "  threshold    none\n");
 	else if (curve->threshold.form == CURVE_FORM_NONE)
-		print_gradual_fall(curve, out);
+		print_no_threshold(curve, out);
 	else if (curve->threshold.has_interval)
 		fprintf(out, "  threshold    %.4g us (%s), 95 %% interval %.4g to %.4g us\n",
 			shown_us(curve->threshold.at_us), curve_form_name(curve->threshold.form),

@@ -25,6 +25,7 @@ enum {
 
 static const double exponents[EXPONENTS] = {0.7, 1, 1.5, 2.2, 3.3, 5};
 static const double exponent_least = 0.4, exponent_most = 12;
+static const double scale_least = 1.0 / 400, scale_most = 20; /* in multiples of the last level */
 
 struct scored {
 	struct profile profile;
@@ -202,8 +203,8 @@ static bool to_profile(const struct simplex *simplex, const double *point, struc
 			profile->shape[simplex->kinds[d] - 1] = exp(point[d]);
 	}
 	return profile->threshold_us >= 0 && profile->threshold_us < problem->end_us &&
-	       (profile->family < FIT_LOG ||
-		(profile->shape[0] >= problem->end_us / 400 && profile->shape[0] <= problem->end_us * 20)) &&
+	       (profile->family < FIT_LOG || (profile->shape[0] >= scale_least * problem->end_us &&
+					      profile->shape[0] <= scale_most * problem->end_us)) &&
 	       (profile->family != FIT_HILL ||
 		(profile->shape[1] >= exponent_least && profile->shape[1] <= exponent_most));
 }

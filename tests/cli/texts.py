@@ -90,9 +90,6 @@ def main():
         answer = json.loads(answer) if answer else {}
         if name == "fit":
             answer["curve"] = json.loads(run([*arguments, "-o", "-"])[0])
-            p, step_us = answer["curve"]["table"]["p"], answer["curve"]["table"]["step_us"]
-            after = next(i for i in range(len(p)) if p[i] <= 0.99)
-            answer["fallen_us"] = step_us * (after - 1 + (p[after - 1] - 0.99) / (p[after - 1] - p[after]))
             with open(os.path.join(SOURCE, arguments[1])) as file:
                 rows = [row for row in csv.DictReader(file) if row["metric"] == answer["curve"]["metric"]]
             answer["mean"] = statistics.mean(float(row["value"]) for row in rows if float(row["delay_us"]) == 0)
