@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include <base/file.h>
-#include <base/json.h>
 #include <model/curve_library.h>
 #include <sched/cost/latency_view.h>
 
@@ -169,12 +168,8 @@ static struct jobs *make_jobs(const struct choice *choice)
 		made = made && json_array_size(tasks) == json_object_size(json_object_get(job, "tasks"));
 		line = json_pack("{s:s, s:O, s:O, s:o}", "id", id, "curve", json_object_get(job, "curve"), "root",
 				 json_object_get(job, "root"), "tasks", tasks);
-		if (made && !is_left_out(choice, id)) {
-			char *line_text = json_dump_whole(line, JSON_COMPACT);
-
-			made = line_text && fprintf(stream, "%s\n", line_text) > 0;
-			free(line_text);
-		}
+		if (made && !is_left_out(choice, id))
+			made = line && json_dumpf(line, stream, JSON_COMPACT) == 0 && fputc('\n', stream) == '\n';
 		json_decref(line);
 	}
 	/* without memory, fclose() may return 0 and the text be NULL */
