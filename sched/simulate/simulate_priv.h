@@ -20,8 +20,7 @@ int simulate_set_window(struct simulate *simulate, struct workload_filter *filte
 /* Prints the window as a line, with dates if the workload states them. */
 void simulate_print_window(const struct simulate *simulate, FILE *out);
 
-/* output.c: prints a cell of a table: a blank and percent, or "-" for NAN, as of a workload whose jobs all have one
- * task. */
+/* output.c: prints a cell of a table: percent, or "-" for NAN, as of a workload whose jobs all have one task. */
 void simulate_print_share(FILE *out, double share);
 
 /* run.c: sets up and runs the policies, without files. 0 or -errno; a signal is an error. Free `simulate` in both

@@ -105,8 +105,7 @@ struct topology *topology_parse(const char *name, const char *text, size_t bytes
 struct topology *topology_parse_graphml(const char *name, const char *text, size_t bytes, double MBps,
 					struct error *err);
 
-/* Parses the text of a file, which ends with a NUL as above: GraphML, which begins with '<', or JSON; or reads such a
- * file ("-" = stdin). */
+/* Parse such a text, or read such a file ("-" = stdin): GraphML, which begins with '<', or JSON. */
 struct topology *topology_parse_file(const char *name, const char *text, size_t bytes, double MBps, struct error *err);
 struct topology *topology_read(const char *path, double MBps, struct error *err);
 
