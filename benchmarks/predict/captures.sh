@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The curve that `nomora predict` finds in one capture of a second, against a sweep by the injector, for the shipped plans
+# The curve that `nomora predict` finds in a capture of one run, against a sweep by the injector, for the shipped plans
 # of request-response applications. Client, server and tcpdump share one CPU, so the capture is made at a delay of 20 us
 # per direction, and performance is relative to the runs at that delay. Needs root and a quiet machine. One line of JSON
 # per application; exit 1 if runs were disturbed.
@@ -21,6 +21,7 @@ result=0
 sweep() { nomora sweep "$plans/$application.plan" --any-delays --reference-every 0 "$@"; }
 
 for application; do
+	rm -rf ./*
 	client=$(sed -n 's/^client = //p' "$plans/$application.plan")
 	capture="tcpdump -i any -s 96 -B 65536 -U -w $scratch/capture.pcap port ${ports[$application]} 2>$scratch/tcpdump.log & t=\$!;
 		until grep -q listening $scratch/tcpdump.log; do sleep 0.02; done; $client; c=\$?; kill -INT \$t; wait \$t; exit \$c"
@@ -43,6 +44,5 @@ import json, sys
 check = json.load(sys.stdin)["check"]
 print(json.dumps({"benchmark": "captures", "application": sys.argv[1], "median_error": check["median_error"],
                   "worst_error": check["worst_error"], "levels": check["levels"]}))' "$application" || result=1
-	rm -rf ./*
 done
 exit $result
