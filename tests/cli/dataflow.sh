@@ -61,6 +61,19 @@ run "$nomora" dataflow plan --json --random-runs 0 --generate storm,jobs=1 --slo
 check "a network from LLDP" jq -e '[.jobs[0].placement[]] | unique == ["h0", "h1", "h2"]' <<<"$out"
 mkdir "$scratch/net" && sed 's/"leaf1"/"other"/' "$source_root/tests/data/lldp/h1.json" >"$scratch/net/h1.json" && cp "$source_root/tests/data/lldp/leaf1.json" "$scratch/net"
 refuses "files that contradict each other" 1 "net/leaf1.json:4: lldp.interface: neighbour 'h1' has a file, which does not list 'leaf1'" "$nomora" dataflow plan --generate storm,jobs=1 -t "$scratch/net"
+interfaces=$source_root/tests/data/netbox/interfaces.json
+netbox() { jq -n --arg hosts "$1" --slurpfile interfaces "$2" --slurpfile devices "$source_root/tests/data/netbox/devices.json" -f "$source_root/integrations/netbox/network.jq"; }
+netbox ^server "$interfaces" >"$scratch/netbox.json"
+# A port of 100 Gbit/s with four cables of 25, one of them in a port at 10; two cables between the switches, and one that is planned, one in a disabled port.
+check "a network from NetBox: the speeds of its links" jq -e 'def gbit: . * 8 * 1514 / 1448 / 1000 | round;
+	[.links[] | "\(.a) \(.b) \(.MBps | gbit)"] == ["leaf1 spine1 200", "leaf1 h1 25", "leaf1 h2 35", "leaf1 h3 50"]' "$scratch/netbox.json"
+run "$nomora" dataflow plan --json --random-runs 0 --generate storm,jobs=1 --slots 4 -t "$scratch/netbox.json"
+check "a network from NetBox: its hosts take tasks" jq -e '[.jobs[0].placement[]] | unique == ["h1", "h2", "h3"]' <<<"$out"
+refuses "a role of no device" 5 "no device with cables has a role like 'compute'; found" netbox compute "$interfaces"
+jq -s '.[0]' "$interfaces" >"$scratch/page.json"
+refuses "one page of NetBox's two" 5 "interfaces: 9 of 18 objects; expected all pages" netbox ^server "$scratch/page.json"
+sed 's/25gbase-x-sfp28/other/' "$interfaces" >"$scratch/other.json"
+refuses "an interface of unknown speed" 5 "leaf1 Ethernet1: no speed, and the type 'other'" netbox ^server "$scratch/other.json"
 zoo=$source_root/tests/data/graphml/zoo.graphml
 run "$nomora" dataflow plan --json --random-runs 0 --generate storm,jobs=1 --slots 2 -t "$zoo"
 check "a network from GraphML" jq -e '[.jobs[0].placement[]] | unique - ["h-Hamburg", "h-Frankfurt_am_Main", "h-2", "h-3", "h-4", "h-5", "h-Köln"] == []' <<<"$out"
