@@ -162,6 +162,11 @@ sed '9s/"Stage ID":0/"Stage ID":99/' "$source_root/tests/data/spark/eventlog" >"
 refuses "a task of no stage" 1 'eventlog:9: Stage ID: no job before this line has stage 99' "$nomora" dataflow plan --from spark "$scratch/eventlog"
 run "$nomora" dataflow plan --from storm "$source_root/tests/data/storm" --slots 4
 check "a topology of Storm" grep -qE '^  count\.3 +h[0-9]+$' <<<"$out"
+recipe=$(sed -n "s/.*--from storm FOLDER | \(jq .*\))$/\1/p" "$source_root/docs/formats.md")
+run "$nomora" dataflow plan --json --random-runs 0 -t leafspine:2,1,8 --slots 2 --from storm "$source_root/tests/data/storm"
+check "the hosts that Storm is to prefer, by the documented command" python3 -c 'import json, sys
+hosts, plan = json.loads(sys.argv[1]), json.loads(sys.argv[2])
+assert hosts == sorted(set(plan["jobs"][0]["placement"].values())) and len(hosts) == 5, hosts' "$(bash -c "$recipe" <<<"$out")" "$out"
 refuses "a folder without a topology" 1 'topology.json' "$nomora" dataflow plan --from storm "$scratch"
 printf 'job0\t49\t49\t740773\t2339561\t627471\njob1\t101\t52\t736346\t0\t432269\n' >"$scratch/swim.tsv"
 run "$nomora" dataflow plan --from swim "$scratch/swim.tsv"
