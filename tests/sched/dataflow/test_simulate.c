@@ -167,6 +167,31 @@ Test(simulate, tasks_of_a_failed_host_move)
 	dataflow_destroy(dataflow);
 }
 
+/*
+ * Host a fails at 2 s: b has one free slot, which takes both tasks that shared one on a. Each source sends half of its
+ * 200 MB/s to the other slot.
+ */
+Test(simulate, a_shared_slot_of_a_failed_host_moves_as_a_whole)
+{
+	struct dataflow_simulate_options options = options_for("rate");
+	struct simulate_fault host;
+	struct dataflow *dataflow = make(
+		1, "{\"name\": \"j\", \"shares_slots\": true, \"components\": [{\"name\": \"x\", \"tasks\": 2, \"MB\": "
+		   "1000}, {\"name\": \"y\", \"tasks\": 2}], \"edges\": [{\"from\": \"x\", \"to\": \"y\"}], "
+		   "\"placement\": "
+		   "{\"x.0\": \"a\", \"y.0\": \"a\", \"x.1\": \"c\", \"y.1\": \"c\"}}");
+	struct dataflow_simulate_result result;
+
+	host = fault(dataflow, "host:a@2");
+	options.faults = &host;
+	options.fault_count = 1;
+	result = run(dataflow, &options);
+	cr_expect_eq(result.jobs[0].moved_tasks, 2);
+	cr_expect_float_eq(result.jobs[0].end_s, 5, 1e-6, "%g", result.jobs[0].end_s);
+	simulate_result_clear(&result);
+	dataflow_destroy(dataflow);
+}
+
 Test(simulate, what_can_never_end_is_refused)
 {
 	char jobs[512];
