@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""recover_live.py BIN DIR LAB CURVES SEEDS: a host of the lab fails while jobs transfer. For each seed, the same in four ways:
+"""recover_live.py BIN DIR LAB CURVES SEEDS KIND...: a host of the lab fails while jobs transfer; of three seeds, at one a second host fails
+with it, and at one a second host up to 3 s later. For each seed, the same in up to four ways:
 measured  nomora schedd --network, and nomora local-agent --flows
 stated    nomora schedd --network: the flows are those stated in the jobs
 policy    no --network: the lost tasks are placed by the policy
 requeue   as policy, and each job that lost a task begins again, as with Slurm's --requeue
-Nothing limits the flows, so TCP shares the links. Prints a line of JSON per run: seconds from the failure to the end of the slowest
-job that was running then."""
+Nothing limits the flows, so TCP shares the links. Prints a line of JSON per run, with the seconds from the (last) failure to the
+start of the last task that was lost, and to the end of the slowest job that was running at the first failure."""
 import glob
 import json
 import os
@@ -17,6 +18,7 @@ import sys
 import time
 
 BIN, DIR, LAB, CURVES, SEEDS = sys.argv[1:6]
+KINDS = sys.argv[6:]
 HOSTS, SLOTS, JOBS, TASKS, MBPS, FAIL_S = 8, 4, 4, 6, 10, 6
 ENV = {**os.environ, "NOMORA_SCHEDD": DIR + "/s"}
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -59,7 +61,8 @@ class World:
             with open(f"{self.folder}/j{j}.json", "w") as file:
                 json.dump({"flows": [[a, b, MB] for a, b, _, MB, _ in edges]}, file)
             self.pauses.append(self.random.random())
-        self.victim = self.random.random()
+        self.victims = self.random.sample(range(HOSTS), HOSTS)
+        self.between_s = [None, 0, 3 * self.random.random()][seed % 3]
 
     def start(self, name, argv):
         with open(f"{self.folder}/{name}.log", "a") as log:
@@ -93,13 +96,14 @@ class World:
             except ProcessLookupError:
                 pass
 
-    def fail(self, host):
-        """The host loses its link and its processes, and nobody can log in. Its state is set as an operator would."""
-        open(f"{DIR}/down/{host}", "w").close()
-        subprocess.run(["ip", "-n", f"{LAB}-sw", "link", "set", host, "down"], check=True)
-        self.end_runs(host)
-        subprocess.run(["ssh", "-F", DIR + "/ssh-config", "-o", f"ControlPath={self.folder}/a/ssh-%C", "-O", "exit", host], capture_output=True)
-        self.down.add(host)
+    def fail(self, *hosts):
+        """The hosts lose their links and their processes, and nobody can log in. Their state is set as an operator would."""
+        for host in hosts:
+            open(f"{DIR}/down/{host}", "w").close()
+            subprocess.run(["ip", "-n", f"{LAB}-sw", "link", "set", host, "down"], check=True)
+            self.end_runs(host)
+            subprocess.run(["ssh", "-F", DIR + "/ssh-config", "-o", f"ControlPath={self.folder}/a/ssh-%C", "-O", "exit", host], capture_output=True)
+            self.down.add(host)
         self.agent.terminate()
         self.agent.wait()
         self.start_agent()
@@ -112,16 +116,23 @@ class World:
     def alive(self):
         return {j["id"] for j in json.loads(nomora("jobs", "--json"))["jobs"]}
 
+    def lose(self, hosts, alive):
+        """Fails the hosts. Returns the names of the tasks that were on them."""
+        lost = {name for name, task in self.tasks().items() if task["machine"] in hosts}
+        self.fail(*hosts)
+        for job in sorted({job for job, _ in lost} & alive if self.kind == "requeue" else []):
+            nomora("jobs", job, "--cancel", check=False)
+            self.submit(job)
+        return lost
+
     def run(self):
         wait(lambda: self.hosts_up() == HOSTS, "all hosts answer")
         for job in self.jobs:
             self.submit(job)
             wait(lambda: all(os.path.exists(f"{self.folder}/at.{job}.t{t}") for t in range(TASKS)), "the tasks of " + job)
         wait(lambda: all(t["state"] == "running" for t in self.tasks().values()), "all tasks run")
-        before = self.tasks()
-        where = {f"{j}.{t}": task["machine"] for (j, t), task in before.items()}
-        busy = sorted({m for m in where.values() if m})
-        host = busy[int(self.victim * len(busy))]
+        where = {f"{j}.{t}": task["machine"] for (j, t), task in self.tasks().items()}
+        victims = [f"h{v + 1}" for v in self.victims if f"h{v + 1}" in where.values()][:1 if self.between_s is None else 2]
         begun_s = time.time()
         for job, pause in zip(self.jobs, self.pauses):
             time.sleep(pause)
@@ -129,22 +140,22 @@ class World:
         time.sleep(max(0, begun_s + FAIL_S - time.time()))
         failed_s = time.time()
         alive = {job for job in self.jobs if not os.path.exists(f"{self.folder}/end.{job}")}
-        self.fail(host)
-        lost = sorted(name for name, machine in where.items() if machine == host)
-        if self.kind == "requeue":
-            for job in sorted({name.split(".")[0] for name in lost} & alive):
-                nomora("jobs", job, "--cancel", check=False)
-                self.submit(job)
+        lost = self.lose(victims if self.between_s == 0 else victims[:1], alive)
+        if self.between_s:
+            time.sleep(self.between_s)
+            failed_s = time.time()
+            lost |= self.lose(victims[1:], alive)
         wait(lambda: not self.alive(), "the jobs end", 300)
         recovery = {}
         if self.kind in ("measured", "stated"):
             recovery = json.loads(subprocess.run(["curl", "-s", "--unix-socket", DIR + "/s", "http://localhost/v1/recovery"], capture_output=True,
                                                  text=True).stdout or "{}")
         ends = self.ends()
-        return {"kind": self.kind, "lost": len(lost), "slowest_s": round(max(ends[j] for j in alive) - failed_s, 2),
+        started_s = max(float(open(f"{self.folder}/at.{job}.{task}").read().split()[0].split(".")[1]) / 1e9 for job, task in lost)
+        return {"kind": self.kind, "hosts": victims, "between_s": self.between_s, "lost": len(lost), "started_s": round(started_s - failed_s, 2), "slowest_s": round(max(ends[j] for j in alive) - failed_s, 2),
                 "jobs_s": {j: round(ends[j] - failed_s, 2) for j in sorted(alive)},
                 "predicted_s": recovery.get("slowest_s"), "flows": recovery.get("flows"), "measured": recovery.get("measured"),
-                "solve_ms": recovery.get("solve_ms"), "host": host, "placement": hash(json.dumps(where, sort_keys=True)) % 10**6}
+                "solve_ms": recovery.get("solve_ms"), "placement": hash(json.dumps(where, sort_keys=True)) % 10**6}
 
     def close(self):
         for process in reversed(self.processes):
@@ -160,7 +171,7 @@ class World:
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 for seed in range(1, int(SEEDS) + 1):
-    for kind in ("measured", "stated", "policy", "requeue"):
+    for kind in KINDS:
         world = World(kind, seed)
         try:
             print(json.dumps({"seed": seed, **world.run()}), flush=True)
