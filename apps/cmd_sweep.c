@@ -13,6 +13,7 @@
 #include <base/log.h>
 #include <base/program.h>
 #include <base/stop.h>
+#include <base/text_stream.h>
 #include <injector/sweep/plan.h>
 #include <injector/sweep/sweeper.h>
 #include <lab/sweep/world.h>
@@ -71,14 +72,13 @@ static char *plan_text(const struct sweep_plan *plan)
 {
 	char *text = NULL;
 	size_t bytes;
-	FILE *stream = open_memstream(&text, &bytes);
+	FILE *stream = text_stream_open(&text, &bytes);
 
 	if (stream)
 		sweep_plan_print(plan, true, stream);
-	if (stream && fclose(stream) == 0)
-		return text;
-	free(text);
-	return NULL;
+	if (stream)
+		fclose(stream);
+	return text;
 }
 
 /* Checks the parsed plan and carries it out. Returns the exit code. */
@@ -165,7 +165,7 @@ static int write_plan(const struct sweep_plan *plan, const char *path, struct er
 	struct error none = {0};
 	char *text = NULL, *old = file_read_all(path, 1 << 20, NULL, &none);
 	size_t bytes;
-	FILE *stream = open_memstream(&text, &bytes);
+	FILE *stream = text_stream_open(&text, &bytes);
 	struct file_writer *writer = NULL;
 	int code = 0;
 
@@ -174,7 +174,7 @@ static int write_plan(const struct sweep_plan *plan, const char *path, struct er
 		      stream);
 		sweep_plan_print(plan, false, stream);
 	}
-	if (!stream || fclose(stream) != 0 || !text)
+	if (!stream || fclose(stream) != 0)
 		code = error_set(err, ENOMEM, "out of memory");
 	else if (old && strcmp(old, text) != 0 && !plan->force)
 		code = error_set(err, EEXIST,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <base/process.h>
+#include <base/text_stream.h>
 
 #include "lab_priv.h"
 
@@ -97,7 +98,7 @@ int lab_limit_links(const struct lab *lab, double MBps, struct error *err)
 
 	if (lab->switch_count > 0)
 		return limit_fabric(lab, err);
-	out = open_memstream(&line, &bytes);
+	out = text_stream_open(&line, &bytes);
 	if (!out)
 		return error_set(err, ENOMEM, "out of memory");
 	fputs("set -e\n", out);

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <base/text_stream.h>
+
 #include "lab_priv.h"
 
 enum { FIRST_CLASS = 16 };
@@ -120,7 +122,7 @@ int transfers_set_rates(struct transfers *t, const double *rate_MBps, struct err
 {
 	char *line = NULL;
 	size_t bytes = 0;
-	FILE *out = open_memstream(&line, &bytes);
+	FILE *out = text_stream_open(&line, &bytes);
 	int code;
 
 	if (!out)

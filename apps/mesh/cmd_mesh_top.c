@@ -7,6 +7,7 @@
 
 #include <base/json.h>
 #include <base/stop.h>
+#include <base/text_stream.h>
 #include <model/latency_table.h>
 #include <model/latency_live.h>
 #include <probe/verdict/patterns.h>
@@ -37,6 +38,7 @@ static void print_findings(const struct latency_matrix *live, const struct patte
 	}
 }
 
+/* NULL: out of memory. */
 static json_t *findings_json(const struct latency_matrix *live, const struct patterns *patterns)
 {
 	json_t *findings = json_array();
@@ -44,18 +46,20 @@ static json_t *findings_json(const struct latency_matrix *live, const struct pat
 	for (size_t i = 0; i < patterns->count; i++) {
 		char *text = NULL;
 		size_t bytes;
-		FILE *out = open_memstream(&text, &bytes);
+		FILE *out = text_stream_open(&text, &bytes);
 
-		if (!out)
-			continue;
-		pattern_print(live, &patterns->items[i], out);
-		if (fclose(out) == 0)
-			json_array_append_new(
-				findings,
-				json_pack("{s:s,s:s}", "kind", pattern_names[patterns->items[i].kind], "text", text));
+		if (out) {
+			pattern_print(live, &patterns->items[i], out);
+			fclose(out);
+		}
+		json_array_append_new(findings, json_pack("{s:s, s:s}", "kind", pattern_names[patterns->items[i].kind],
+							  "text", text));
 		free(text);
 	}
-	return findings;
+	if (json_array_size(findings) == patterns->count)
+		return findings;
+	json_decref(findings);
+	return NULL;
 }
 
 static int print(const struct latency_matrix *live, const struct top_settings *settings,
@@ -65,8 +69,10 @@ static int print(const struct latency_matrix *live, const struct top_settings *s
 
 	if (settings->json) {
 		json = latency_census_to_json(census, live);
-		json_object_set_new(json, "findings", findings_json(live, patterns));
-		return json_write_file_new("-", json, err);
+		if (json_object_set_new(json, "findings", findings_json(live, patterns)) == 0)
+			return json_write_file_new("-", json, err);
+		json_decref(json);
+		return error_set(err, ENOMEM, "out of memory");
 	}
 	if (!settings->once)
 		fputs("\033[H\033[2J", stdout);

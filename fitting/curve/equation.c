@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <base/text_stream.h>
+
 #include "fit_priv.h"
 
 /* Prints a term such as " + 3.1e-3 x^2"; the first term has no leading sign or blanks. */
@@ -90,7 +92,7 @@ char *equation_text(const struct problem *problem, const struct fit_candidate *c
 {
 	char *text = NULL;
 	size_t bytes = 0;
-	FILE *out = open_memstream(&text, &bytes);
+	FILE *out = text_stream_open(&text, &bytes);
 
 	if (!out)
 		return NULL;
@@ -100,8 +102,6 @@ char *equation_text(const struct problem *problem, const struct fit_candidate *c
 	print_right(out, problem, candidate, curve);
 	if (candidate->form != CURVE_FORM_NONE)
 		fprintf(out, " for x >= %.5g us", candidate->threshold_us);
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
+	fclose(out);
+	return text;
 }

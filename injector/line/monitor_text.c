@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <base/metrics.h>
+#include <base/text_stream.h>
 
 void injector_monitor_summary(const struct injector_state *state, char *text, size_t bytes)
 {
@@ -197,7 +198,7 @@ char *injector_monitor_metrics(const struct injector_state *state)
 {
 	char *text = NULL;
 	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	FILE *out = text_stream_open(&text, &bytes);
 
 	if (!out)
 		return NULL;
@@ -206,9 +207,6 @@ char *injector_monitor_metrics(const struct injector_state *state)
 	print_links(out, state);
 	print_lateness(out, state);
 	print_delays(out, state);
-	if (fclose(out) != 0) {
-		free(text);
-		return NULL;
-	}
+	fclose(out);
 	return text;
 }

@@ -9,6 +9,7 @@
 
 #include <base/name.h>
 #include <base/number.h>
+#include <base/text_stream.h>
 
 #define PLACEHOLDER "{server}"
 static const size_t placeholder_bytes = sizeof PLACEHOLDER - 1;
@@ -59,17 +60,15 @@ static char *make_line(int count, char *const *words, bool quoted)
 {
 	char *line = NULL;
 	size_t bytes;
-	FILE *out = open_memstream(&line, &bytes);
+	FILE *out = text_stream_open(&line, &bytes);
 
 	for (int i = 0; out && i < count; i++) {
 		if (i > 0)
 			fputc(' ', out);
 		print_text(out, words[i], quoted);
 	}
-	if (!out || fclose(out) != 0) {
-		free(line);
-		return NULL;
-	}
+	if (out)
+		fclose(out);
 	return line;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <base/name.h>
+#include <base/text_stream.h>
 #include <injector/sweep/sweeper.h>
 
 static size_t trimmed_length(const char *output)
@@ -174,7 +175,7 @@ static int start_guard(struct ssh *ssh, struct error *err)
 {
 	char others[ORPHANS_LINE_BYTES], rest[ORPHANS_LINE_BYTES], mark[ORPHANS_MARK_BYTES], *line = NULL;
 	size_t bytes;
-	FILE *out = open_memstream(&line, &bytes);
+	FILE *out = text_stream_open(&line, &bytes);
 
 	if (!out)
 		return error_set(err, ENOMEM, "out of memory");
@@ -248,7 +249,7 @@ static char *remote_line(const struct host_command *command)
 {
 	char *line = NULL;
 	size_t bytes;
-	FILE *out = open_memstream(&line, &bytes);
+	FILE *out = text_stream_open(&line, &bytes);
 
 	if (!out)
 		return NULL;
@@ -265,10 +266,7 @@ static char *remote_line(const struct host_command *command)
 	shell_print(out, command->line, strlen(command->line));
 	if (command->ends_group)
 		fputs(" 1", out);
-	if (fclose(out) != 0) {
-		free(line);
-		return NULL;
-	}
+	fclose(out);
 	return line;
 }
 

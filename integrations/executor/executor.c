@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <base/log.h>
+#include <base/text_stream.h>
 #include <client/request.h>
 
 enum { PATH_BYTES = 1024 };
@@ -112,7 +113,7 @@ static int send_lines(const struct executor *executor, const char *path, json_t 
 	char *lines = NULL;
 	size_t bytes, at;
 	const json_t *line;
-	FILE *out = open_memstream(&lines, &bytes);
+	FILE *out = text_stream_open(&lines, &bytes);
 	int code = out && list ? 0 : -ENOMEM;
 
 	json_array_foreach (list, at, line)

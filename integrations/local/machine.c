@@ -11,6 +11,7 @@
 #include <base/file.h>
 #include <base/json.h>
 #include <base/name.h>
+#include <base/text_stream.h>
 #include <integrations/executor/executor.h>
 
 enum { NAME_BYTES = 128, SLOTS_MOST = 100000 };
@@ -111,7 +112,7 @@ void machine_order(struct machine *machine, const json_t *words, const char *for
 	char *text = NULL;
 	size_t bytes, at;
 	const json_t *word;
-	FILE *out = open_memstream(&text, &bytes);
+	FILE *out = text_stream_open(&text, &bytes);
 	va_list list;
 
 	if (!out)
@@ -138,8 +139,8 @@ static int begin(struct machine *machine, const struct local_agent_options *opti
 	bool take = machine->token == 0;
 	uint64_t token = take ? (uint64_t)ns_now_wall().v : machine->token;
 	char *script = NULL, *remote = NULL, control[4096];
-	size_t bytes;
-	FILE *out = open_memstream(&script, &bytes);
+	size_t bytes, remote_bytes;
+	FILE *out = text_stream_open(&script, &bytes);
 	const char *here[] = {"sh", "-c", NULL, NULL};
 	const char *there[] = {"ssh",
 			       "-oBatchMode=yes",
@@ -153,15 +154,22 @@ static int begin(struct machine *machine, const struct local_agent_options *opti
 			       NULL,
 			       NULL};
 
+	json_decref(machine->runs);
+	json_decref(machine->flows);
+	machine->runs = machine->flows = NULL;
 	if (!out)
 		return error_set(err, ENOMEM, "out of memory");
 	fprintf(out, "%s\nenter '%s/%s' %llu %d\n%slist%s\n", local_script, options->state, machine->name,
 		(unsigned long long)token, take, machine->orders ? machine->orders : "",
 		options->flows ? " flows" : "");
-	if (fclose(out) == 0 && machine->ssh && (out = open_memstream(&remote, &bytes))) {
+	if (fclose(out) == 0 && machine->ssh && (out = text_stream_open(&remote, &remote_bytes))) {
 		fputs("exec sh -c ", out);
 		shell_print(out, script, bytes);
 		fclose(out);
+	}
+	if (!(machine->ssh ? remote : script)) {
+		free(script);
+		return error_set(err, ENOMEM, "out of memory");
 	}
 	here[2] = script;
 	there[9] = remote;
@@ -171,9 +179,6 @@ static int begin(struct machine *machine, const struct local_agent_options *opti
 	machine->exchange = process_start(&(struct process_options){.argv = machine->ssh ? there : here}, err);
 	machine->until = ns_add(now, ns_from_us(EXCHANGE_S * 1e6));
 	machine->token = token;
-	json_decref(machine->runs);
-	json_decref(machine->flows);
-	machine->runs = machine->flows = NULL;
 	free(machine->orders);
 	machine->orders = NULL;
 	free(script);

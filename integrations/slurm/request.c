@@ -8,6 +8,7 @@
 
 #include <base/array.h>
 #include <base/name.h>
+#include <base/text_stream.h>
 
 static int parse_root(const char *value, uint32_t tasks, uint32_t *root, struct error *err)
 {
@@ -169,7 +170,7 @@ char *slurm_mark_placed(const char *id, char *const *hosts, uint32_t count)
 {
 	char *text = NULL;
 	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	FILE *out = text_stream_open(&text, &bytes);
 
 	if (!out)
 		return NULL;
@@ -181,8 +182,6 @@ char *slurm_mark_placed(const char *id, char *const *hosts, uint32_t count)
 		if (run > 1)
 			fprintf(out, "*%u", run);
 	}
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
+	fclose(out);
+	return text;
 }

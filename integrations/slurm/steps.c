@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <base/log.h>
+#include <base/text_stream.h>
 
 #include "agent_priv.h"
 #include "rules.h"
@@ -41,7 +42,7 @@ char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count)
 	struct hash_table seen = {0};
 	char *text = NULL;
 	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	FILE *out = text_stream_open(&text, &bytes);
 	int code = out ? 0 : -ENOMEM;
 
 	*count = 0;

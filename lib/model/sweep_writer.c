@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <base/number.h>
+#include <base/text_stream.h>
 #include <model/sweep.h>
 
 #include "files_priv.h"
@@ -266,7 +267,7 @@ int sweep_writer_append(struct sweep_writer *writer, const struct sweep_record *
 {
 	char *text = NULL;
 	size_t bytes = 0;
-	FILE *out = open_memstream(&text, &bytes);
+	FILE *out = text_stream_open(&text, &bytes);
 	int rc = 0;
 
 	if (!out)

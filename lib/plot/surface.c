@@ -10,6 +10,7 @@
 
 #include <base/file.h>
 #include <base/name.h>
+#include <base/text_stream.h>
 #include <plot/chart.h>
 
 #include "chart_priv.h"
@@ -89,7 +90,7 @@ static int write_svg(const struct drawing *drawing, FILE *out, struct error *err
 {
 	char *svg = NULL, *texts = NULL;
 	size_t svg_bytes, text_bytes;
-	FILE *picture = open_memstream(&svg, &svg_bytes), *sink = open_memstream(&texts, &text_bytes);
+	FILE *picture = text_stream_open(&svg, &svg_bytes), *sink = text_stream_open(&texts, &text_bytes);
 	cairo_surface_t *surface;
 	cairo_status_t status;
 	bool complete;
@@ -108,8 +109,6 @@ static int write_svg(const struct drawing *drawing, FILE *out, struct error *err
 	cairo_surface_destroy(surface);
 	complete = fclose(picture) == 0;
 	complete = fclose(sink) == 0 && complete;
-	/* fclose() succeeds even if there was no memory for the stream's text. */
-	complete = complete && svg && texts;
 	picture = sink = NULL;
 	rc = complete ? cairo_error(status, err) : error_set(err, ENOMEM, "out of memory");
 	if (rc == 0)
@@ -184,7 +183,7 @@ static char *to_text(int (*print)(FILE *out, const void *context, struct error *
 {
 	char *text = NULL;
 	size_t bytes = 0;
-	FILE *out = open_memstream(&text, &bytes);
+	FILE *out = text_stream_open(&text, &bytes);
 	int rc;
 
 	if (!out) {

@@ -10,6 +10,7 @@
 
 #include <base/json.h>
 #include <base/number.h>
+#include <base/text_stream.h>
 
 static const double tolerances[] = {1.01, 1.02, 1.05};
 /* A model whose run time differs from the recorded one by more than this factor is not that of the recording. */
@@ -361,15 +362,12 @@ static char *text_of(const struct prediction *prediction, void print(const struc
 {
 	char *text = NULL;
 	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	FILE *out = text_stream_open(&text, &bytes);
 
 	if (!out)
 		return NULL;
 	print(prediction, out);
-	if (fclose(out) != 0) {
-		free(text);
-		return NULL;
-	}
+	fclose(out);
 	return text;
 }
 

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <base/text_stream.h>
+
 static const char style[] =
 	"svg{max-width:100%;height:auto}"
 	":root{color-scheme:light dark;--line:#ddd;--head:#f4f4f4;--bad:#a00;--light:75%;--grey:#666}"
@@ -88,7 +90,7 @@ int html_pattern(FILE *out, const struct latency_matrix *live, const struct patt
 {
 	char *text = NULL;
 	size_t bytes;
-	FILE *words = open_memstream(&text, &bytes);
+	FILE *words = text_stream_open(&text, &bytes);
 
 	if (!words)
 		return -ENOMEM;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include <base/metrics.h>
+#include <base/text_stream.h>
 #include <model/latency_table.h>
 
 /*
@@ -169,7 +170,7 @@ static void print_culprits(const struct latency_matrix *live, const struct patte
 	for (size_t i = 0; i < patterns->count; i++) {
 		char *name = NULL;
 		size_t bytes;
-		FILE *text = open_memstream(&name, &bytes);
+		FILE *text = text_stream_open(&name, &bytes);
 
 		if (!text)
 			return;

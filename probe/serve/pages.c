@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/text_stream.h>
 #include <figures/figures.h>
 #include <model/latency_table.h>
 #include <probe/store/store.h>
@@ -338,7 +339,7 @@ static void reply(void *context, struct serve_call *call, const char *type,
 	const struct error no_memory = {.code = ENOMEM, .text = "out of memory"};
 	char *body = NULL;
 	size_t bytes = 0;
-	FILE *out = open_memstream(&body, &bytes);
+	FILE *out = text_stream_open(&body, &bytes);
 	int status = out ? write(context, call, out) : 0;
 
 	if (out && fclose(out) == 0 && status)

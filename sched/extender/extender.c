@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <base/json.h>
+#include <base/text_stream.h>
 
 #include "extender_priv.h"
 
@@ -237,7 +238,7 @@ static char *filter_result(const struct extender_request *request, const struct 
 {
 	char *text = NULL;
 	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	FILE *out = text_stream_open(&text, &bytes);
 
 	if (!out)
 		return NULL;
@@ -248,10 +249,8 @@ static char *filter_result(const struct extender_request *request, const struct 
 	fputs("},\"FailedAndUnresolvableNodes\":{", out);
 	print_failed(out, request, rated, best, why, false);
 	fputs("},\"Error\":\"\"}", out);
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
+	fclose(out);
+	return text;
 }
 
 static char *filter(struct extender *extender, const struct live *live, const struct extender_request *request,
@@ -288,7 +287,7 @@ static char *prioritize(const struct extender *extender, const struct live *live
 	char why[WHY_BYTES], *text = NULL;
 	bool can = rated && request->job && rate(extender, live, request, rated, why);
 	size_t best = can ? find_best(rated, request->count) : request->count, bytes;
-	FILE *out = rated ? open_memstream(&text, &bytes) : NULL;
+	FILE *out = rated ? text_stream_open(&text, &bytes) : NULL;
 
 	if (out)
 		fputc('[', out);
@@ -303,10 +302,9 @@ static char *prioritize(const struct extender *extender, const struct live *live
 	free(rated);
 	if (out)
 		fputc(']', out);
-	if (out && fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
+	if (out)
+		fclose(out);
+	return text;
 }
 
 /* Returns the ExtenderPreemptionResult. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <base/file.h>
+#include <base/text_stream.h>
 #include <model/curve_library.h>
 #include <sched/cost/latency_view.h>
 
@@ -157,7 +158,7 @@ static struct jobs *make_jobs(const struct choice *choice)
 	json_t *job, *host;
 	char *text = NULL;
 	size_t bytes = 0;
-	FILE *stream = open_memstream(&text, &bytes);
+	FILE *stream = text_stream_open(&text, &bytes);
 	bool made = stream != NULL;
 
 	json_object_foreach (choice->running, id, job) {
@@ -172,8 +173,7 @@ static struct jobs *make_jobs(const struct choice *choice)
 			made = line && json_dumpf(line, stream, JSON_COMPACT) == 0 && fputc('\n', stream) == '\n';
 		json_decref(line);
 	}
-	/* without memory, fclose() may return 0 and the text be NULL */
-	if (stream && (fclose(stream) != 0 || !text))
+	if (stream && fclose(stream) != 0)
 		made = false;
 	lines = made ? file_lines_from_memory("running jobs", text, bytes, choice->err) : NULL;
 	if (!lines)

@@ -7,6 +7,7 @@
 
 #include <base/array.h>
 #include <base/json.h>
+#include <base/text_stream.h>
 #include <sched/live/calls.h>
 
 #include "live_priv.h"
@@ -399,7 +400,7 @@ static char *decision_text(const struct journal_event *event)
 {
 	char *text = NULL;
 	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	FILE *out = text_stream_open(&text, &bytes);
 
 	if (out) {
 		journal_print(out, event);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/text_stream.h>
+
 #include "store_priv.h"
 
 void store_put_decision(struct store *store, const struct live_decision *decision, double offset_s)
@@ -113,19 +115,22 @@ char *store_journal_page(struct store *store, uint64_t after, size_t bytes_most,
 	sqlite3_stmt *statement = store->statements[JOURNAL_PAGE];
 	char *text = NULL;
 	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	FILE *out = text_stream_open(&text, &bytes);
+	size_t written = 0;
 	int code = SQLITE_ROW;
 
 	*next = after;
 	if (!out)
 		return NULL;
 	sqlite3_bind_int64(statement, 1, (sqlite3_int64)after);
-	while (code == SQLITE_ROW && ftell(out) < (long)bytes_most && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+	while (code == SQLITE_ROW && written < bytes_most && (code = sqlite3_step(statement)) == SQLITE_ROW) {
 		const char *line = (const char *)sqlite3_column_text(statement, 1);
 
 		*next = (uint64_t)sqlite3_column_int64(statement, 0);
 		if (!line || fputs(line, out) == EOF)
 			code = SQLITE_NOMEM;
+		else
+			written += strlen(line);
 	}
 	sqlite3_reset(statement);
 	sqlite3_clear_bindings(statement);
