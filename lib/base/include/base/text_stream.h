@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A stream whose output becomes a text in memory. Unlike open_memstream() of glibc, which may leave out a part and still
- * close with success, it never gives a part of the text.
+ * A stream whose output becomes a text in memory. Unlike open_memstream() of glibc, which may leave out a part and
+ * still close with success, it never gives a part of the text.
  */
 #ifndef BASE_TEXT_STREAM_H
 #define BASE_TEXT_STREAM_H
