@@ -16,7 +16,7 @@ def name: (.name // "device-\(.id)") | gsub("[\\s,\"]+"; "_");
 
 # By the interface's speed, which is in kbit/s, or by a type such as "25gbase-x-sfp28".
 def mbit:
-  if .speed then .speed / 1000
+  if (.speed // 0) > 0 then .speed / 1000
   else ((.type.value // "") | capture("^(?<number>[0-9.]+)(?<unit>[gt]?)base")?
         | (.number | tonumber) * {"": 1, g: 1000, t: 1000000}[.unit])
        // error("\(.device | name) \(.name): no speed, and the type '\(.type.value)' does not begin with one")
