@@ -150,7 +150,7 @@ double graph_bound(const struct graph_order *order, struct graph_sum *sum)
 {
 	size_t tasks = order->graph->task_count;
 	struct bounding b = {.graph = order->graph};
-	double *least = malloc((tasks + 1) * sizeof *least), bound = 0;
+	double *least = malloc((tasks + 1) * sizeof *least), bound = NAN;
 
 	*sum = (struct graph_sum){0};
 	if (least && places_create(order, &b.places) == 0) {
@@ -160,8 +160,8 @@ double graph_bound(const struct graph_order *order, struct graph_sum *sum)
 		b.weights = calloc(2 * order->graph->edge_count + 1, sizeof *b.weights);
 		b.counts = calloc(tasks + 1, sizeof *b.counts);
 		/* Without the matrix, it would take too long. */
-		if (b.slots && b.near && b.weights && b.counts && b.places.cost)
-			bound = bound_of(&b, least);
+		if (b.slots && b.near && b.weights && b.counts)
+			bound = b.places.cost ? bound_of(&b, least) : 0;
 	}
 	free(least);
 	free(b.slots);

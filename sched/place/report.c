@@ -237,13 +237,15 @@ static json_t *bound_json(const struct place_world *world, const struct place_ou
 			 (json_int_t)bound->bound, "gap", placer_bound_gap(bound), "roots", roots);
 }
 
-/* One line for each job with a graph. */
-static void print_graphs(const struct place_world *world, FILE *out)
+/* One line for each job with a graph. Returns 0 or -ENOMEM. */
+static int print_graphs(const struct place_world *world, FILE *out)
 {
 	for (uint32_t j = 0; j < world->jobs->count; j++) {
 		const struct job *job = &world->jobs->items[j];
-		struct placer_edges edges = placer_edges(world->placer, j);
+		struct placer_edges edges;
 
+		if (placer_edges(world->placer, j, &edges) != 0)
+			return -ENOMEM;
 		if (!job->graph || isnan(edges.performance))
 			continue;
 		fprintf(out, "Job %s: mean performance of its %zu edge%s %.1f %%", job->id, edges.count,
@@ -255,28 +257,32 @@ static void print_graphs(const struct place_world *world, FILE *out)
 			fprintf(out, ", in no order below %.0f", edges.bound);
 		fputc('\n', out);
 	}
+	return 0;
 }
 
-static json_t *graphs_json(const struct place_world *world)
+/* Sets *graphs to NULL if no job has a graph. Returns 0 or -ENOMEM. */
+static int graphs_json(const struct place_world *world, json_t **graphs)
 {
-	json_t *graphs = NULL;
-
+	*graphs = NULL;
 	for (uint32_t j = 0; j < world->jobs->count; j++) {
 		const struct job *job = &world->jobs->items[j];
 		struct placer_edges edges;
 
 		if (!job->graph)
 			continue;
-		edges = placer_edges(world->placer, j);
-		graphs = graphs ? graphs : json_array();
-		json_array_append_new(graphs,
+		if (placer_edges(world->placer, j, &edges) != 0) {
+			json_decref(*graphs);
+			return -ENOMEM;
+		}
+		*graphs = *graphs ? *graphs : json_array();
+		json_array_append_new(*graphs,
 				      json_pack("{s:s, s:I, s:o, s:o, s:f, s:o}", "job", job->id, "edges",
 						(json_int_t)edges.count, "performance",
 						json_number_or_null(edges.performance), "performance_unordered",
 						json_number_or_null(edges.given), "cost", edges.cost, "cost_bound",
 						edges.bound > 0 ? json_real(edges.bound) : json_null()));
 	}
-	return graphs;
+	return 0;
 }
 
 int place_print_table(const struct place_world *world, const struct place_outcome *outcome, FILE *out)
@@ -307,7 +313,8 @@ int place_print_table(const struct place_world *world, const struct place_outcom
 	}
 	print_totals(world, outcome, out);
 	print_bound(world, outcome, out);
-	print_graphs(world, out);
+	if (print_graphs(world, out) != 0)
+		return -ENOMEM;
 	return ferror(out) ? -EIO : 0;
 }
 
@@ -344,15 +351,20 @@ int place_print_json(const struct place_world *world, const struct place_outcome
 		.seconds = outcome->seconds,
 		.verified = last->verified && outcome->round.unreachable == 0 && outcome->round.withdrawn == 0,
 	};
-	bool written = placement_print_begin(out, placer_policy(world->placer)->name, &settings);
+	json_t *graphs;
+	bool written;
 
+	if (graphs_json(world, &graphs) != 0)
+		return -ENOMEM;
+	written = placement_print_begin(out, placer_policy(world->placer)->name, &settings);
 	for (size_t i = 0; i < explanation->task_count && written; i++) {
 		struct placement_task task = explain_placement(&scene, &names, &explanation->tasks[i]);
 
 		written = placement_print_task(out, &task, i == 0);
 	}
-	return written && placement_print_end(out, &explanation->totals, &solver, graphs_json(world),
-					      bound_json(world, outcome))
+	if (!written)
+		json_decref(graphs);
+	return written && placement_print_end(out, &explanation->totals, &solver, graphs, bound_json(world, outcome))
 		       ? 0
 		       : -EIO;
 }

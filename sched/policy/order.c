@@ -177,24 +177,26 @@ int placer_order(struct placer *placer, const struct flownet_round *round)
 	return code;
 }
 
-struct placer_edges placer_edges(struct placer *placer, uint32_t job)
+int placer_edges(struct placer *placer, uint32_t job, struct placer_edges *edges)
 {
-	struct placer_edges edges = {.performance = NAN, .given = NAN};
 	struct edge_cost edge = {placer, job};
 	struct graph_order order;
 	struct graph_sum sum;
 	struct tasks tasks;
 
-	if (!graph_of(placer, job) || tasks_create(placer, job, &tasks) != 0)
-		return edges;
+	*edges = (struct placer_edges){.performance = NAN, .given = NAN};
+	if (!graph_of(placer, job))
+		return 0;
+	if (tasks_create(placer, job, &tasks) != 0)
+		return -ENOMEM;
 	order = (struct graph_order){tasks.graph, tasks.machine, tasks.movable, cost_between, &edge};
-	edges.bound = graph_bound(&order, &sum);
-	edges.count = tasks.graph->edge_count;
-	edges.given = placer->edges_of_job[job].given;
-	edges.cost = sum.cost;
-	edges.performance = sum.weight > 0 ? sum.performance / sum.weight : NAN;
+	edges->bound = graph_bound(&order, &sum);
+	edges->count = tasks.graph->edge_count;
+	edges->given = placer->edges_of_job[job].given;
+	edges->cost = sum.cost;
+	edges->performance = sum.weight > 0 ? sum.performance / sum.weight : NAN;
 	tasks_free(&tasks);
-	return edges;
+	return isnan(edges->bound) ? -ENOMEM : 0;
 }
 
 /* The cost of the task's edges, without the one to `other`. */

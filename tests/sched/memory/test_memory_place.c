@@ -27,7 +27,10 @@ static void write_text(char path[static 64], const char *name, const char *text)
 	cr_assert(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-/* Three racks; a job that waits, one that runs, a gang and one of which the root waits; not enough slots. */
+/*
+ * Three racks; a job of which the root waits (the first, so that its cost must age), one that waits, one that runs and
+ * a gang; not enough slots.
+ */
 static void make_files(void)
 {
 	cr_assert(mkdtemp(folder));
@@ -40,14 +43,15 @@ static void make_files(void)
 		   "{\"name\": \"h5\", \"rack\": \"r3\", \"slots\": 3}, {\"name\": \"h6\", \"rack\": \"r3\", "
 		   "\"slots\": 2}]}");
 	write_text(jobs, "jobs.jsonl",
-		   "{\"id\": \"web\", \"curve\": \"memcached\", \"root\": \"s\", \"tasks\": [\"s\", \"c1\", \"c2\"]}\n"
+		   "{\"id\": \"lost\", \"curve\": \"memcached\", \"root\": 0, \"tasks\": [\"x\", {\"name\": \"y\", "
+		   "\"machine\": \"h5\"}, \"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]}\n"
+		   "{\"id\": \"web\", \"curve\": \"memcached\", \"root\": \"s\", \"graph\": \"ring\", "
+		   "\"tasks\": [\"s\", \"c1\", \"c2\"]}\n"
 		   "{\"id\": \"runs\", \"curve\": \"spark\", \"root\": \"r\", \"tasks\": [{\"name\": \"r\", "
 		   "\"machine\": \"h3\"},"
 		   " {\"name\": \"a\", \"machine\": \"h6\", \"running_s\": 60}, \"b\"]}\n"
 		   "{\"id\": \"gang\", \"curve\": \"strads\", \"root\": 0, \"minimum_tasks\": 2, \"tasks\": [\"x\", "
-		   "\"y\", \"z\"]}\n"
-		   "{\"id\": \"lost\", \"curve\": \"memcached\", \"root\": 0, \"tasks\": [\"x\", {\"name\": \"y\", "
-		   "\"machine\": \"h5\"}, \"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]}\n");
+		   "\"y\", \"z\"]}\n");
 	write_text(latency, "latency.csv",
 		   "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n"
 		   "h1,h2,10,12,20,0,100,1795188663.25\nh1,h3,410,412,420,0,100,1795188663.25\n"

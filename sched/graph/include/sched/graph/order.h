@@ -39,7 +39,7 @@ struct graph_sum {
 int graph_order(const struct graph_order *order, struct graph_sum *given);
 /*
  * Returns a sum of costs that no order of the tasks on these machines can fall below, or 0 if it would take too long to
- * compute. Sets *sum to the sums of this order; all zero if out of memory.
+ * compute. Sets *sum to the sums of this order. Returns NAN if out of memory.
  */
 double graph_bound(const struct graph_order *order, struct graph_sum *sum);
 

@@ -88,7 +88,7 @@ struct place_outcome {
 int place_run(struct place_world *world, struct place_outcome *outcome, struct error *err);
 void place_outcome_free(struct place_outcome *outcome);
 
-/* Return 0 or -EIO. */
+/* Return 0, -EIO or -ENOMEM. */
 int place_print_table(const struct place_world *world, const struct place_outcome *outcome, FILE *out);
 int place_print_json(const struct place_world *world, const struct place_outcome *outcome, FILE *out);
 

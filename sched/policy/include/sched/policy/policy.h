@@ -143,8 +143,8 @@ struct placer_edges {
 	double given;       /* the same before placer_order() last ordered tasks of the job; NAN if it did not */
 	double cost, bound; /* sum of weight * 100 / performance; what no order can fall below, 0: not known */
 };
-/* Returns how near the tasks are to those that they talk to, with any policy. */
-struct placer_edges placer_edges(struct placer *placer, uint32_t job);
+/* Computes how near the tasks are to those that they talk to, with any policy. Returns 0 or -ENOMEM. */
+int placer_edges(struct placer *placer, uint32_t job, struct placer_edges *edges);
 /* Why a task of a job with a graph is where it is, and not another one of the job. */
 struct placer_rank {
 	size_t edges;       /* of the task to tasks that have machines; 0: nothing is known */
