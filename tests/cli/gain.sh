@@ -27,7 +27,8 @@ pods = [pod("web-0", "h1", nomora_io__job="web", nomora_io__curve="memcached", n
         pod("shop-b", "h2", owner="shop-1"), pod("shop-a", "h7", owner="shop-1"), pod("shop-c", None, owner="shop-1"),
         pod("shop-d", "h7", owner="shop-1", phase="Succeeded"),
         pod("net-1", "h1", space="kube-system", owner="net", kind="DaemonSet"), pod("alone", "h3"),
-        pod("far-0", "n9", owner="far", kind="StatefulSet"), pod("far-1", "h3", owner="far", kind="StatefulSet")]
+        pod("far-0", "n9", owner="far", kind="StatefulSet"), pod("far-1", "h3", owner="far", kind="StatefulSet"),
+        pod("far-2", "n9", owner="far", kind="StatefulSet")]
 json.dump({"apiVersion": "v1", "kind": "List", "items": pods}, open("pods.json", "w"))
 # A hundred jobs of a root and one task, on random hosts.
 random.seed(44)
@@ -127,9 +128,19 @@ curves = {j["job"]: j["curve"] for j in json.load(open("answer.json"))["jobs"]}
 assert curves == {"default.web": "memcached", "default.shop-1": "spark"}, curves'
 check "a host outside the mesh is named and counted" python3 -c 'import json
 answer = json.load(open("answer.json"))
-assert answer["foreign_hosts"] == {"n9": 1}, answer["foreign_hosts"]
+assert answer["foreign_hosts"] == {"n9": 2}, answer["foreign_hosts"]
 assert "n9 is not in the mesh" in answer["left_out"]["default.far"]'
 check "a pod without a controller is counted" grep -q '1 pod without a controller' <<<"$err"
+# A host must be in both: h8 is in the mesh alone, x in the cluster file alone.
+printf 'JOBID|STATE|NODELIST|CPUS\n1|RUNNING|h[1,8]|3\n2|RUNNING|h3,x|2\n3|RUNNING|h[1-2]|2\n' >either.txt
+python3 -c 'import json
+machines = [{"name": f"h{m}", "rack": "r", "pod": "p", "slots": 3} for m in range(1, 8)] + [{"name": "x", "rack": "r", "pod": "p", "slots": 3}]
+json.dump({"schema": "nomora.cluster/1", "machines": machines}, open("either.json", "w"))'
+run "${gain[@]}" --sacct either.txt --cluster either.json --curve spark
+check "and so is one that is in the mesh or in the cluster file alone" python3 -c 'import json,sys
+answer = json.loads(sys.argv[1])
+assert answer["foreign_hosts"] in ({"h8": 1, "x": 1}, {"h8": 2, "x": 1}), answer["foreign_hosts"]
+assert set(answer["left_out"]) == {"1", "2"} and [j["job"] for j in answer["jobs"]] == ["3"], answer' "$out"
 
 # Jobs of a root and one task: the flow is optimal for the roots' machines, and never worse than today.
 run "${gain[@]}" --sacct pairs.txt --curve memcached

@@ -74,6 +74,10 @@ listed_again() { [ "$(lists)" -gt "$listed" ]; }
 check "410: the list is read again" wait_for 60 listed_again
 rm "$dir/expired"
 check_soon "and counts" running '[["web-0","n0"],["web-root","n0"]]'
+jq -c '.items[] | select(.metadata.name == "web-root") | {type: "DELETED", object: .}' "$dir/pods.json" >>"$dir/pods.watch"
+check_soon "the root has ended" running '[["web-0","n0"]]'
+pods MODIFIED 1 >>"$dir/pods.watch"
+check_soon "and does not run again with the job's next pod" running '[["web-0","n0"],["web-1","n2"]]'
 kill "$agent"
 wait "$agent"
 check "SIGTERM ends it with 0" test $? -eq 0

@@ -170,6 +170,36 @@ Test(agent, buffers_of_other_vlans_come_back)
 	dp_port_close(side.port);
 }
 
+/* The transmit ring has one place, which is taken: the agent's ARP requests are not sent. */
+Test(agent, packets_that_a_full_ring_does_not_take_are_counted)
+{
+	struct rte_ring *out = rte_ring_create("full", 2, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	struct rte_ring *in = rte_ring_create("silent", 64, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	struct agent_options options = {.address = 0x0a000001,
+					.udp_port = 862,
+					.paths = 1,
+					.interval = {NS_PER_S},
+					.timeout = {NS_PER_S},
+					.slots = 1,
+					.poll = AGENT_POLL_BUSY};
+	struct agent_summary summary = {0};
+	struct side side;
+	struct stamp now;
+
+	cr_assert(out && in);
+	open_side(&side, "full", in, out, options);
+	cr_assert_eq(rte_ring_sp_enqueue(out, rte_pktmbuf_alloc((struct rte_mempool *)pool)), 0);
+	now = agent_now(side.agent);
+	while (summary.send_failures == 0 && agent_now(side.agent).ns - now.ns < INT64_C(3) * NS_PER_S) {
+		agent_step(side.agent, agent_now(side.agent));
+		agent_summarise(side.agent, &summary);
+	}
+	cr_expect_eq(summary.send_failures, 1, "%lu", summary.send_failures);
+	cr_expect_eq(rte_mempool_in_use_count((struct rte_mempool *)pool), 1, "the packet was not freed");
+	agent_destroy(side.agent);
+	dp_port_close(side.port);
+}
+
 static void start_eal_for_two(void)
 {
 	struct dp_eal_options options = {.program = "test", .memory_MiB = 64, .workers = 1};

@@ -233,6 +233,8 @@ Test(live, a_move_that_failed_is_not_tried_again_at_once)
 	struct live_settings settings;
 	struct live *live;
 	struct error err = {0};
+	uint64_t rounds;
+	double again_s;
 	char near[8] = "";
 
 	make_moving(&live, &settings);
@@ -247,7 +249,12 @@ Test(live, a_move_that_failed_is_not_tried_again_at_once)
 	cr_assert_eq(live_failed(live, "web", "t1", 3, &err), 0);
 	cr_expect_eq(fixture_step(live, 4), 0);
 	cr_expect_gt(live_totals(live).refused[MIGRATION_REFUSED_RETURN], 0);
-	cr_expect_eq(fixture_step(live, 3 + settings.moves.no_return_s + 1), 1);
+	again_s = 4 + live_next_s(live, 4);
+	cr_expect_eq(again_s, 3 + settings.moves.no_return_s);
+	rounds = live_totals(live).rounds;
+	cr_expect_eq(fixture_step(live, again_s - 0.5), 0);
+	cr_expect_eq(live_totals(live).rounds, rounds, "no round before it is due");
+	cr_expect_eq(fixture_step(live, again_s), 1);
 	live_destroy(live);
 }
 
