@@ -110,6 +110,11 @@ Test(placement, reads_back_what_is_written)
 	cr_expect_eq(placement->solver.cost, 208);
 	cr_expect_eq(placement->solver.seconds, 0.25);
 	placement_destroy(placement);
+	memcpy(strstr(text, "performance_cost"), "other_figure_now", strlen("performance_cost"));
+	placement = placement_from_json("p.json", json_read_text("p.json", 0, text, strlen(text), &err), &err);
+	cr_assert_not_null(placement, "%s", err.text);
+	cr_expect_eq(placement->totals.performance_cost, 0, "without it: none");
+	placement_destroy(placement);
 	free(text);
 }
 

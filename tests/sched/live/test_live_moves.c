@@ -410,5 +410,7 @@ Test(live_moves, a_true_gain_of_0_2_is_taken_within_6_windows)
 	int window = run_noisy_windows(live, 60, 30);
 
 	cr_expect(window > 0 && window <= 6, "window %d", window);
+	for (uint32_t t = 0; t < 8; t++)
+		cr_expect_eq(fixture_task_of(live, "web", t)->state, LIVE_RUNNING, "t%u", t);
 	live_destroy(live);
 }
