@@ -40,8 +40,6 @@ bool rtt_series_is_matrix(const char *path);
 /* Reads nomora.mesh_history/1 and appends its values to the series. Returns 0, or -errno with err set. */
 int rtt_series_read_points(struct rtt_series *series, const char *name, const char *text, size_t bytes,
 			   struct error *err);
-/* Sorts values of a series, the smallest first. */
-void rtt_series_sort(float *us, size_t count);
 /* Adds the series to the set, which then owns its values. Returns 0 or -ENOMEM. */
 int rtt_series_add(struct rtt_series_set *set, int kind, const struct rtt_series *series);
 /*

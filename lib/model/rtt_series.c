@@ -26,11 +26,6 @@ static int compare_floats(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-void rtt_series_sort(float *us, size_t count)
-{
-	qsort(us, count, sizeof *us, compare_floats);
-}
-
 static int set_median(struct rtt_series *series)
 {
 	float *sorted = malloc(series->count * sizeof *sorted);
@@ -38,7 +33,7 @@ static int set_median(struct rtt_series *series)
 	if (!sorted)
 		return -ENOMEM;
 	memcpy(sorted, series->us, series->count * sizeof *sorted);
-	rtt_series_sort(sorted, series->count);
+	qsort(sorted, series->count, sizeof *sorted, compare_floats);
 	series->median_us = sorted[series->count / 2];
 	free(sorted);
 	return 0;

@@ -32,6 +32,13 @@ bool rtt_series_is_matrix(const char *path)
 	return is_matrix;
 }
 
+static int compare_floats(const void *left, const void *right)
+{
+	float a = *(const float *)left, b = *(const float *)right;
+
+	return a < b ? -1 : a > b;
+}
+
 /*
  * Returns the distance of the pair: 0 (rack), 1 (pod) or 2 (across); or RTT_SERIES_KINDS if a host's rack is not known.
  */
@@ -90,7 +97,7 @@ static int add_levels(struct rtt_series_set *set, int kind, struct values *value
 
 	if (values->count == 0)
 		return 0;
-	rtt_series_sort(values->items, values->count);
+	qsort(values->items, values->count, sizeof *values->items, compare_floats);
 	for (size_t level = 0; level < levels; level++) {
 		struct rtt_series series = {malloc(sizeof *series.us), 1, values->items[values->count / 2]};
 
